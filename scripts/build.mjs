@@ -1,0 +1,27 @@
+// Compiles to dist/, builds the workflow bundle that every worker loads, and copies the files that are not code.
+import { execFileSync } from 'node:child_process';
+import { chmodSync, cpSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const require = createRequire(import.meta.url);
+const dist = join(root, 'dist');
+
+rmSync(dist, { recursive: true, force: true });
+const tsc = join(dirname(require.resolve('typescript/package.json')), 'bin', 'tsc');
+execFileSync(process.execPath, [tsc, '-p', join(root, 'tsconfig.build.json')], { stdio: 'inherit', cwd: root });
+
+// Files that are read at run time, kept beside the code that reads them.
+for (const asset of ['src/host/supervisor.sh', 'src/app/prices.json']) {
+  cpSync(join(root, asset), join(dist, asset));
+}
+chmodSync(join(dist, 'src/app/cli.js'), 0o755);
+
+const { bundleWorkflowCode } = await import('@temporalio/worker');
+const quiet = { log() {}, trace() {}, debug() {}, info() {}, warn: console.warn, error: console.error };
+const { code } = await bundleWorkflowCode({ workflowsPath: join(dist, 'workflows/index.js'), logger: quiet });
+mkdirSync(dist, { recursive: true });
+writeFileSync(join(dist, 'workflow-bundle.js.tmp'), code);
+renameSync(join(dist, 'workflow-bundle.js.tmp'), join(dist, 'workflow-bundle.js'));
