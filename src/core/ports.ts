@@ -1,0 +1,268 @@
+import type { z } from 'zod';
+import type { Agent, JobRecord } from '../shapes/job.ts';
+import type { Block, ImageBlock, Message, NodeMeta, TextBlock, TranscriptNode, Usage } from '../shapes/message.ts';
+import type { Effect, Outcome } from '../shapes/effect.ts';
+import type { JobEvent } from '../shapes/event.ts';
+import type { Micros, Sha } from '../shapes/ids.ts';
+import type { ModelRequest, Reply, WaitWhy } from '../shapes/model.ts';
+
+/** Content-addressed blobs of one job. `put` returns after the bytes are safe on disk; `get` checks the hash. */
+export interface Blobs {
+  put(bytes: Uint8Array | string): Promise<Sha>;
+  /** @throws StoreError `missing` or `corrupt`, with path and remedy. */
+  get(sha: Sha): Promise<Uint8Array>;
+  has(sha: Sha): Promise<boolean>;
+}
+
+/** The conversation: append is idempotent (equal nodes are one), load costs what is new since the last load of this process. */
+export interface Transcript {
+  append(parent: Sha | null, message: Message, meta: NodeMeta): Promise<Sha>;
+  read(node: Sha): Promise<TranscriptNode>;
+  /** From the first node to `head`, in order. */
+  load(head: Sha | null): Promise<readonly TranscriptNode[]>;
+}
+
+/** `events.jsonl`: appended whole lines, never awaited for durability. */
+export interface Events {
+  write(event: JobEvent): void;
+  /** Resolves when what was written is in the file. */
+  flush(): Promise<void>;
+}
+
+/** What an owner of a call left behind. `corrupt`: a fact was there and can't be read. */
+export type Previous = { owners: number; pre?: unknown; claim?: unknown; corrupt?: true };
+
+/** A call that this process owns. The facts are written by rename, each at most once. */
+export interface OwnedCall {
+  /** Absolute folder of the call. */
+  readonly dir: string;
+  readonly owners: number;
+  readonly previous?: Previous;
+  pre(value: unknown): Promise<void>;
+  claim(value: unknown): Promise<void>;
+  result(value: unknown): Promise<void>;
+  /** Gives the call back. Without a result (somebody must be waited for) the next pass starts clean. */
+  release(): Promise<void>;
+}
+export type Ownership =
+  | { kind: 'owned'; call: OwnedCall }
+  /** Another pass of a living process has it: its result. */
+  | { kind: 'joined'; result: Promise<unknown> }
+  | { kind: 'done'; result: unknown }
+  /** This many owners died in it. */
+  | { kind: 'exhausted'; owners: number };
+
+/** Per-call record of how far a call got, so that nobody does it a second time. Keys: `callDir`. */
+export interface Ledger {
+  own(key: string, signal: AbortSignal): Promise<Ownership>;
+  /** The recorded result, if there is one. */
+  resultOf(key: string): Promise<unknown>;
+}
+
+/** How a command ended. `cwd`: where it was at its end, if it told. */
+export type ShellExit = { code: number | null; signal?: string; why: 'exit' | 'deadline' | 'size' | 'killed'; cwd?: string };
+export type ShellSpec = {
+  command: string;
+  cwd: string;
+  env: Record<string, string>;
+  timeoutMs: number;
+  maxBytes: number;
+  /** Value of NIGHTSHIFT_CALL in the environment of every process of the command. */
+  mark: string;
+};
+/** A command under its supervisor. */
+export interface ShellRun {
+  readonly outputPath: string;
+  /** Waits for its end; an abort of the signal stops the waiting, not the command. */
+  exit(signal: AbortSignal, onProgress?: (tail: string, bytes: number) => void): Promise<ShellExit>;
+  /** Resolves when the whole tree is dead. */
+  kill(): Promise<void>;
+}
+export type Adoption =
+  | { kind: 'running'; run: ShellRun }
+  | { kind: 'ended'; exit: ShellExit; outputPath: string }
+  /** The supervisor is gone and left no exit: nobody knows how it ended. */
+  | { kind: 'gone'; outputPath: string }
+  | { kind: 'never-started' };
+/** Commands that outlive the worker; `dir` is the call's folder. */
+export interface Shell {
+  start(dir: string, spec: ShellSpec): Promise<ShellRun>;
+  adopt(dir: string): Promise<Adoption>;
+  /** At most `headBytes` from the start and `tailBytes` from the end, as text; what lies between is left out. */
+  readOutput(path: string, limits: { headBytes: number; tailBytes: number }): Promise<{ head: string; tail: string; bytes: number }>;
+}
+
+export type FileStat = { kind: 'file' | 'directory' | 'other'; bytes: number; mtimeMs: number; mode: number };
+/** Files of the workspace's host. Paths are absolute. Errors carry Node's `code`. */
+export interface Files {
+  read(path: string): Promise<Uint8Array>;
+  /** `undefined` when there is nothing. Follows links. */
+  stat(path: string): Promise<FileStat | undefined>;
+  /** Atomic (temp file, fsync, rename); follows a link to its target, keeps the mode, makes missing folders. */
+  write(path: string, bytes: Uint8Array | string): Promise<void>;
+  list(path: string): Promise<string[]>;
+  /** The path with every link resolved; of what does not exist, the deepest existing parent is resolved. */
+  real(path: string): string;
+}
+
+export type SearchRun = { code: number | null; lines: string[]; stderr: string; truncated: boolean; timedOut: boolean };
+/** ripgrep on the workspace's host: no configuration file, no shell. Stops by itself past `maxBytes` or `timeoutMs`. */
+export interface Search {
+  rg(args: string[], options: { cwd: string; signal: AbortSignal; timeoutMs: number; maxBytes: number }): Promise<SearchRun>;
+}
+
+/** What the model has read of a file: hash of its bytes at that time; `partial` does not satisfy read-before-write. */
+export type Seen = { sha: Sha; partial?: true };
+
+/** The world as a tool gets it: nothing else may be touched by it. */
+export interface ToolIo {
+  readonly signal: AbortSignal;
+  readonly cwd: string;
+  /** The job's workspace and its further directories. */
+  readonly root: string;
+  readonly directories: string[];
+  readonly env: Record<string, string>;
+  /** Folder of the call's ledger record. */
+  readonly dir: string;
+  readonly mark: string;
+  readonly files: Files;
+  readonly search: Search;
+  readonly shell: Shell;
+  /** What the model has read, by real path. */
+  readonly seen: ReadonlyMap<string, Seen>;
+  /** Hash of bytes, as in `Seen`. */
+  sha(bytes: Uint8Array | string): Sha;
+  /** Writes down what is about to be done. Resolves when it is safe on disk; the effect comes after. */
+  claim(fact: unknown): Promise<void>;
+  /** For watchers: the last few hundred bytes of what is happening. */
+  progress(tail: string, bytes: number): void;
+  /** Path, below the job's folder, where a too large output may be kept for the model to read. */
+  readonly resultPath: string;
+}
+
+/** What a tool hands back; text for the model, never an exception for something the model can act on. */
+export type ToolOutput = {
+  content: string | (TextBlock | ImageBlock)[];
+  isError?: boolean;
+  /** New working directory. */
+  cwd?: string;
+  /** Files that the model now knows, by real path. */
+  seen?: Record<string, Seen>;
+  /** A shell that really ran and really failed. */
+  failedShell?: boolean;
+  /** The whole output when `content` is only part of it, already on disk. */
+  spilled?: { path: string; bytes: number };
+};
+
+/** How a call that lost its owner stands. */
+export type Recovery =
+  | { kind: 'done'; output: ToolOutput }
+  /** The claim was written, the effect did not happen: run it now. */
+  | { kind: 'notDone' }
+  | { kind: 'unknown'; check: string }
+  | { kind: 'running'; wait: () => Promise<ToolOutput> };
+
+/** What the permission chain has to know of a call; see `src/permissions`. */
+export type Access =
+  | { kind: 'none' }
+  | { kind: 'read' | 'edit'; paths: string[] }
+  | { kind: 'bash'; command: string }
+  | { kind: 'fetch'; url: string }
+  | { kind: 'other' };
+
+/** Something the model can do. */
+export interface Tool<I = unknown> {
+  name: string;
+  aliases: string[];
+  description: string;
+  input: z.ZodType<I>;
+  /** Only the boolean `true` lets the call run beside its neighbours. */
+  isConcurrencySafe(input: I): boolean;
+  /** What an interrupt does to a running call. Default `block`: it may end. */
+  interrupt: 'cancel' | 'block';
+  runs: 'host' | 'anywhere';
+  /** Characters of a result that the model gets in place; `Infinity` for tools that bound themselves. */
+  maxChars: number;
+  /** At most 200 bytes for people: what this call is about. */
+  brief(input: I): string;
+  access(input: I, cwd: string): Access;
+  /** A reason why this input can't be run, for the model; no hook fires. */
+  validate?(input: I, io: ToolIo): Promise<string | undefined> | string | undefined;
+  /** Asks the workflow to do it instead of running; called again with the outcome. */
+  effect?(input: I): Effect;
+  afterEffect?(input: I, outcome: Outcome): ToolOutput;
+  run?(input: I, io: ToolIo): Promise<ToolOutput>;
+  /** After a dead owner that had claimed. Absent: it has no side effect and runs again. */
+  recover?(claim: unknown, input: I, io: ToolIo): Promise<Recovery>;
+}
+
+/** Finds a tool by its name, then by alias. */
+export interface Registry {
+  get(name: string): Tool | undefined;
+  list(): readonly Tool[];
+}
+
+/** How a model request ended. Trouble with the API is a value. `spent` counts what lost attempts cost. */
+export type ModelOutcome = { spent: Micros } & (
+  | { kind: 'reply'; reply: Reply; fromSpool: boolean }
+  | { kind: 'wait'; until: number | null; why: WaitWhy; text: string }
+  | { kind: 'too_long'; text: string }
+  | { kind: 'over_budget'; need: Micros }
+  | { kind: 'failed'; error: string }
+  | { kind: 'cancelled' }
+);
+export interface ModelIo {
+  /** What the request may cost at most. */
+  purse: Micros;
+  signal: AbortSignal;
+  /** Absolute folder of the spool of this request. */
+  spool: string;
+  prices?: unknown;
+  onText(text: string, thinking: boolean): void;
+  /** Any sign of life from the API. */
+  onActivity(): void;
+  /** Attempts begun so far for this spool, this one included. */
+  onAttempt(attempt: number): void;
+}
+/** The model's API. The only door to it: whoever asks a model pays through here. */
+export interface ModelClient {
+  request(request: ModelRequest, io: ModelIo): Promise<ModelOutcome>;
+  cost(model: string, usage: Usage, at: number, prices?: unknown): Micros | undefined;
+}
+
+/** Everything of one job on this host. */
+export interface JobFiles {
+  readonly id: string;
+  /** Absolute. */
+  readonly dir: string;
+  readonly blobs: Blobs;
+  readonly transcript: Transcript;
+  readonly ledger: Ledger;
+  readonly events: Events;
+  writeRecord(record: JobRecord): Promise<void>;
+  removeRecord(): Promise<void>;
+  /** Keeps a large result for the model to read; returns its absolute path. */
+  keepResult(relative: string, bytes: Uint8Array | string): Promise<string>;
+}
+
+/** What activities are given: every door to the outside. */
+export interface Hosts {
+  home: string;
+  hostName: string;
+  job(id: string): Promise<JobFiles>;
+  model: ModelClient;
+  files: Files;
+  search: Search;
+  shell: Shell;
+  registry: Registry;
+  /** Instruction files (`CLAUDE.md` and what it imports) for a workspace, and warnings about them. */
+  memory(dir: string): Promise<{ text: string; warnings: string[] }>;
+  /** Facts about the workspace for the system prompt. */
+  environment(dir: string): Promise<{ git: boolean; platform: string; today: string }>;
+  sha(bytes: Uint8Array | string): Sha;
+  /** Keeps a running activity's task token where it is found when this process dies; the function removes it. */
+  holdToken(token: string): () => void;
+  now(): number;
+}
+
+export type { Agent, Block };

@@ -1,0 +1,53 @@
+import type { Usage } from './message.ts';
+import type { Micros } from './ids.ts';
+import type { JobStatus, JobWhy } from './job.ts';
+import type { Behavior, DecisionReason } from './permission.ts';
+
+/** How a call ended, as seen from outside. `adopted`: a later owner waited for the running command; `probed`: a later owner found the effect done. */
+export type CallOutcome = 'ok' | 'error' | 'denied' | 'cancelled' | 'unknown' | 'adopted' | 'probed';
+
+/** Where in a job something happened; turns and steps count from 1. */
+export type Place = { turn: number; step: number };
+export type CallPlace = Place & { index: number };
+
+/**
+ * What watchers see, one JSON line each in `events.jsonl`, written by activities at least once: a reader takes the last
+ * of several equal ones. `at` is in milliseconds since the epoch.
+ */
+export type JobEvent = { at: number } & (
+  | { kind: 'job.opened'; title: string; dir: string; model: string; mode: string; warnings: string[] }
+  | { kind: 'job.waiting'; why: JobWhy; until: number | null; text: string }
+  | { kind: 'job.resumed' }
+  | { kind: 'job.closed'; status: JobStatus; why?: JobWhy; error?: string; spent: Micros }
+  | { kind: 'turn.started'; turn: number; input: string }
+  | { kind: 'turn.ended'; turn: number; how: string; brief: string }
+  | ({ kind: 'model.started'; attempt: number } & Place)
+  | ({ kind: 'model.text'; text: string; thinking?: true } & Place)
+  | ({
+      kind: 'model.ended';
+      text: string;
+      calls: { index: number; id: string; name: string; brief: string; safe: boolean; input: unknown }[];
+      stop: string | null;
+      usage: Usage;
+      spent: Micros;
+      cut?: true;
+    } & Place)
+  | ({ kind: 'model.failed'; error: string; until: number | null; spent: Micros } & Place)
+  | ({ kind: 'call.started'; id: string; name: string; brief: string; owner: number } & CallPlace)
+  | ({ kind: 'call.decided'; behavior: Behavior; reason: DecisionReason; text: string } & CallPlace)
+  | ({ kind: 'call.asked'; key: string; text: string; suggestions: string[] } & CallPlace)
+  | ({ kind: 'call.progress'; text: string; bytes: number } & CallPlace)
+  | ({
+      kind: 'call.ended';
+      isError: boolean;
+      outcome: CallOutcome;
+      bytes: number;
+      preview: string;
+      path?: string;
+      /** A cancelled call that never began. */
+      dropped?: string;
+    } & CallPlace)
+  | { kind: 'prompt.opened'; id: string; key: string; tool: string; brief: string; since: number }
+  | { kind: 'prompt.answered'; id: string; behavior: string; used: boolean; by?: string; message?: string }
+);
+export type EventKind = JobEvent['kind'];

@@ -1,0 +1,152 @@
+import { z } from 'zod';
+import type { Note, Reason } from './call.ts';
+import { JobId, type Micros, type Sha } from './ids.ts';
+import { Limits } from './limits.ts';
+import type { AnswerRecord, OpenPrompt } from './prompt.ts';
+import { Rules } from './permission.ts';
+import type { TurnState } from './turn.ts';
+import type { WaitWhy } from './model.ts';
+
+/** A job's settings, taken once when it starts: nothing that happens to files later changes them. */
+export const JobConfig = z.object({
+  v: z.literal(1),
+  id: JobId,
+  title: z.string(),
+  /** Absolute path of the workspace. */
+  dir: z.string(),
+  model: z.string(),
+  /** Output tokens of one reply at most. */
+  maxTokens: z.int().positive().optional(),
+  appendSystemPrompt: z.string().optional(),
+  rules: Rules,
+  limits: Limits,
+  onLimit: z.enum(['end', 'ask']),
+  /** Stay open for `send` when the work is done. */
+  stay: z.boolean(),
+  siblingAbort: z.enum(['bash', 'off']),
+  /** Job variables: from the settings' `env` blocks and the shell of `run` or `start`. */
+  env: z.record(z.string(), z.string()),
+  /** Prices that a user gave, by model, in the form of the price table. */
+  prices: z.unknown().optional(),
+  warnings: z.array(z.string()),
+});
+export type JobConfig = z.infer<typeof JobConfig>;
+
+/** What every request of a job has in common, written once when it opens. */
+export type Agent = {
+  model: string;
+  maxTokens: number;
+  system: string;
+  /** Instruction files, sent ahead of the first prompt. */
+  memory: string;
+  tools: { name: string; description: string; input_schema: Record<string, unknown> }[];
+  dir: string;
+  env: Record<string, string>;
+  siblingAbort: 'bash' | 'off';
+  prices?: unknown;
+};
+
+export type JobInput = {
+  v: 1;
+  config: Sha;
+  /** First inputs; empty when `from` has them. */
+  inputs: Note[];
+  /** From resume, or continue-as-new. */
+  from?: JobState;
+};
+
+/** All that outlives one run of a job. */
+export type JobState = {
+  v: 1;
+  head: Sha | null;
+  /** Number of the last turn that was started; numbers never repeat in a job. */
+  turn: number;
+  agent: Sha;
+  host: string;
+  limits: Limits;
+  onLimit: 'end' | 'ask';
+  stay: boolean;
+  spent: Micros;
+  steps: number;
+  queue: Note[];
+  rules: Sha;
+  rulesRev: number;
+  prompts: OpenPrompt[];
+  /** How many prompts were ever asked. */
+  asked: number;
+  /** Answers to prompts that are not known yet. */
+  early: { id: string; answer: unknown }[];
+  answers: AnswerRecord[];
+  /** Of the last turn: context, open step and counters go on. */
+  last?: TurnState;
+  /** The turn that `last` belongs to is not finished: its number goes on. */
+  unfinished?: boolean;
+  answer?: { node: Sha; brief: string };
+};
+
+export const JobStatus = z.enum(['running', 'waiting', 'idle', 'done', 'failed', 'stopped', 'cancelled']);
+export type JobStatus = z.infer<typeof JobStatus>;
+
+/** Why a job waits, stopped or failed. */
+export type JobWhy =
+  | WaitWhy
+  | 'permission'
+  | 'host'
+  | 'limit'
+  | 'turns'
+  | 'steps'
+  | 'usd'
+  | 'deadline'
+  | 'hook'
+  | 'refusal'
+  | 'same_call'
+  | 'refill'
+  | 'denied'
+  | 'error';
+
+export type JobEnd = { status: Exclude<JobStatus, 'running' | 'waiting'>; why?: JobWhy; error?: string };
+
+/** What `job` answers to the query `view`. */
+export type JobView = {
+  status: JobStatus;
+  why?: JobWhy;
+  /** What it waits for, in a sentence. */
+  text?: string;
+  until?: number;
+  turn?: string;
+  prompts: OpenPrompt[];
+  queue: number;
+  spent: Micros;
+  limits: Limits;
+  answers: AnswerRecord[];
+};
+
+/** What a job shows of itself in the server's list, readable with no worker up. Written only when the status changes. */
+export type JobMemo = {
+  title: string;
+  dir: string;
+  status: JobStatus;
+  why?: JobWhy;
+  text?: string;
+  until?: number;
+  /** Milliseconds since the epoch. */
+  updatedAt: number;
+  prompts: { id: string; key: string; tool: string; body: Sha; since: number }[];
+  asked: number;
+};
+
+/** `record.json`: what is left of a job when the server has forgotten it. */
+export type JobRecord = {
+  v: 1;
+  id: string;
+  config: Sha;
+  status: JobEnd['status'];
+  why?: JobWhy;
+  error?: string;
+  result: string;
+  startedAt: number;
+  endedAt: number;
+  state: JobState;
+};
+
+export type { Reason };
