@@ -60,7 +60,12 @@ export interface Ledger {
 }
 
 /** How a command ended. `cwd`: where it was at its end, if it told. */
-export type ShellExit = { code: number | null; signal?: string; why: 'exit' | 'deadline' | 'size' | 'killed'; cwd?: string };
+export type ShellExit = {
+  code: number | null;
+  signal?: string;
+  why: 'exit' | 'deadline' | 'size' | 'killed';
+  cwd?: string;
+};
 export type ShellSpec = {
   command: string;
   cwd: string;
@@ -89,7 +94,10 @@ export interface Shell {
   start(dir: string, spec: ShellSpec): Promise<ShellRun>;
   adopt(dir: string): Promise<Adoption>;
   /** At most `headBytes` from the start and `tailBytes` from the end, as text; what lies between is left out. */
-  readOutput(path: string, limits: { headBytes: number; tailBytes: number }): Promise<{ head: string; tail: string; bytes: number }>;
+  readOutput(
+    path: string,
+    limits: { headBytes: number; tailBytes: number },
+  ): Promise<{ head: string; tail: string; bytes: number }>;
 }
 
 export type FileStat = { kind: 'file' | 'directory' | 'other'; bytes: number; mtimeMs: number; mode: number };
@@ -108,11 +116,18 @@ export interface Files {
 export type SearchRun = { code: number | null; lines: string[]; stderr: string; truncated: boolean; timedOut: boolean };
 /** ripgrep on the workspace's host: no configuration file, no shell. Stops by itself past `maxBytes` or `timeoutMs`. */
 export interface Search {
-  rg(args: string[], options: { cwd: string; signal: AbortSignal; timeoutMs: number; maxBytes: number }): Promise<SearchRun>;
+  rg(
+    args: string[],
+    options: { cwd: string; signal: AbortSignal; timeoutMs: number; maxBytes: number },
+  ): Promise<SearchRun>;
 }
 
-/** What the model has read of a file: hash of its bytes at that time; `partial` does not satisfy read-before-write. */
-export type Seen = { sha: Sha; partial?: true };
+/**
+ * What the model has read of a file: hash of its bytes at that time; `partial` does not satisfy read-before-write.
+ * `via`: `range` when it asked for that part itself, which is enough for an edit; `write` when it knows the file
+ * because it wrote it. Absent: it was shown.
+ */
+export type Seen = { sha: Sha; partial?: true; via?: 'range' | 'write' };
 
 /** The world as a tool gets it: nothing else may be touched by it. */
 export interface ToolIo {
@@ -130,6 +145,8 @@ export interface ToolIo {
   readonly shell: Shell;
   /** What the model has read, by real path. */
   readonly seen: ReadonlyMap<string, Seen>;
+  /** Whether a rule keeps this file from the model: searches leave it out. Absent: nothing is kept back. */
+  readonly hidden?: (path: string) => boolean;
   /** Hash of bytes, as in `Seen`. */
   sha(bytes: Uint8Array | string): Sha;
   /** Writes down what is about to be done. Resolves when it is safe on disk; the effect comes after. */
@@ -165,7 +182,8 @@ export type Recovery =
 /** What the permission chain has to know of a call; see `src/permissions`. */
 export type Access =
   | { kind: 'none' }
-  | { kind: 'read' | 'edit'; paths: string[] }
+  /** `search` reads everything below its paths. */
+  | { kind: 'read' | 'search' | 'edit'; paths: string[] }
   | { kind: 'bash'; command: string }
   | { kind: 'fetch'; url: string }
   | { kind: 'other' };
@@ -260,6 +278,10 @@ export interface Hosts {
   /** Facts about the workspace for the system prompt. */
   environment(dir: string): Promise<{ git: boolean; platform: string; today: string }>;
   sha(bytes: Uint8Array | string): Sha;
+  /** The environment that a job's child processes get: no key, no address of ours. */
+  childEnv(env: Record<string, string>, mark: string): Record<string, string>;
+  /** The person's home folder. */
+  userHome: string;
   /** Keeps a running activity's task token where it is found when this process dies; the function removes it. */
   holdToken(token: string): () => void;
   now(): number;

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import type { Note, Reason } from './call.ts';
+import type { Note } from './call.ts';
 import { JobId, type Micros, type Sha } from './ids.ts';
 import { Limits } from './limits.ts';
-import type { AnswerRecord, OpenPrompt } from './prompt.ts';
+import type { Answer, AnswerRecord, OpenPrompt } from './prompt.ts';
 import { Rules } from './permission.ts';
 import type { TurnState } from './turn.ts';
 import type { WaitWhy } from './model.ts';
@@ -51,8 +51,10 @@ export type JobInput = {
   config: Sha;
   /** First inputs; empty when `from` has them. */
   inputs: Note[];
-  /** From resume, or continue-as-new. */
+  /** From `resume`, `send` to a closed job, or continue-as-new. */
   from?: JobState;
+  /** Continue-as-new: the job is open already. */
+  continued?: true;
 };
 
 /** All that outlives one run of a job. */
@@ -61,28 +63,36 @@ export type JobState = {
   head: Sha | null;
   /** Number of the last turn that was started; numbers never repeat in a job. */
   turn: number;
+  /** That turn has not answered: it goes on when the job does. */
+  turnOpen: boolean;
+  /** Nothing to do and not to be closed: waits for `send`. */
+  idle: boolean;
   agent: Sha;
-  host: string;
+  rules: Sha;
+  rulesRev: number;
   limits: Limits;
   onLimit: 'end' | 'ask';
   stay: boolean;
   spent: Micros;
   steps: number;
   queue: Note[];
-  rules: Sha;
-  rulesRev: number;
   prompts: OpenPrompt[];
   /** How many prompts were ever asked. */
   asked: number;
   /** Answers to prompts that are not known yet. */
-  early: { id: string; answer: unknown }[];
+  early: Answer[];
   answers: AnswerRecord[];
   /** Of the last turn: context, open step and counters go on. */
   last?: TurnState;
-  /** The turn that `last` belongs to is not finished: its number goes on. */
-  unfinished?: boolean;
   answer?: { node: Sha; brief: string };
+  /** Milliseconds since the epoch. */
+  startedAt: number;
 };
+
+/** What `openJob` finds out; the rest of the state is as it was. */
+export type OpenResult =
+  | { kind: 'opened'; fresh: Pick<JobState, 'agent' | 'rules' | 'limits' | 'onLimit' | 'stay'> | Record<string, never> }
+  | { kind: 'failed'; error: string };
 
 export const JobStatus = z.enum(['running', 'waiting', 'idle', 'done', 'failed', 'stopped', 'cancelled']);
 export type JobStatus = z.infer<typeof JobStatus>;
@@ -148,5 +158,3 @@ export type JobRecord = {
   endedAt: number;
   state: JobState;
 };
-
-export type { Reason };

@@ -10,5 +10,7 @@ export const Limits = z.object({
   concurrency: z.int().positive(),
   /** Identical calls in a row before the turn is stopped; 0 means unlimited. */
   sameCall: z.int().nonnegative().optional(),
+  /** History events of one workflow run before it rolls over; for tests and large payloads. */
+  events: z.int().positive().optional(),
 });
 export type Limits = z.infer<typeof Limits>;

@@ -24,17 +24,16 @@ export type TurnState = {
   cuts?: number;
   /** Model requests that the workflow itself asked for again; part of the spool's key. */
   tries?: number;
+  /** Why the last reply did not end its step. */
+  after?: 'max_tokens' | 'pause_turn';
   reason?: Reason;
   rollOver?: boolean;
 };
 
 export type TurnInput = {
   v: 1;
-  n: number;
   agent: Sha;
   limits: Limits;
-  host: string;
-  epoch?: number;
   state: TurnState;
 };
 
@@ -48,3 +47,12 @@ export type TurnResult = { state: TurnState } & (
   | { kind: 'stopped'; why: StopWhy; text?: string }
   | { kind: 'failed'; error: string }
 );
+
+/** What `turn` answers to the query `turnView`. `yielded`: its result is sealed into the transcript. */
+export type TurnView = {
+  step: number;
+  activity: 'model' | 'tool_exec' | 'prompt' | 'wait';
+  calls: { id: string; name: string; state: 'queued' | 'executing' | 'completed' | 'yielded' }[];
+  /** An interrupt now would stop everything that runs. */
+  interruptible: boolean;
+};

@@ -1,0 +1,50 @@
+import { turnId } from '../src/core/paths.ts';
+import type { Hosts, JobFiles } from '../src/core/ports.ts';
+import type { Sha } from '../src/shapes/ids.ts';
+import type { JobEnd, JobRecord, JobState } from '../src/shapes/job.ts';
+import { alive } from './alive.ts';
+import { jobPlace } from './place.ts';
+import { sealStep } from './seal-step.ts';
+
+export type CloseInput = { config: Sha; end: JobEnd; state: JobState };
+
+/** Seals what is open and writes the record: from then on the job needs no server to be known. */
+export async function closeJob(hosts: Hosts, { config, end, state }: CloseInput): Promise<void> {
+  const { job, at } = jobPlace();
+  await alive(hosts, async () => {
+    const files = await hosts.job(job);
+    const sealed = await sealOpenStep(files, job, state, at);
+    const result = sealed.answer ? await answerText(files, sealed.answer.node) : '';
+    const record: JobRecord = {
+      v: 1,
+      id: job,
+      config,
+      ...end,
+      result,
+      startedAt: state.startedAt,
+      endedAt: at,
+      state: sealed,
+    };
+    await files.writeRecord(record);
+    files.events.write({ at, kind: 'job.closed', ...end, spent: state.spent });
+    await files.events.flush();
+  });
+}
+
+/** A step that nobody will go on with gets its results now, so that the transcript is whole. */
+async function sealOpenStep(files: JobFiles, job: string, state: JobState, at: number): Promise<JobState> {
+  const { last } = state;
+  if (!last?.open || state.head === null) return state;
+  const { calls, done } = last.open;
+  const place = { workflowId: turnId(job, state.turn), turn: state.turn, step: last.step, at };
+  const results = calls.map((call) => done[call.index] ?? { dropped: { reason: 'user' as const } });
+  const { head, ctx } = await sealStep(files, { head: state.head, results, notes: [], ctx: last.ctx, place });
+  const { open: _sealed, ...rest } = last;
+  return { ...state, head, last: { ...rest, head, ctx } };
+}
+
+/** The text of an answer. */
+export async function answerText(files: JobFiles, node: Sha): Promise<string> {
+  const { message } = await files.transcript.read(node);
+  return message.content.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join('\n');
+}

@@ -1,0 +1,115 @@
+import { cleanContent } from '../src/core/clean.ts';
+import { byteLength, clipBytes, persistedOutput, PREVIEW_BYTES } from '../src/core/preview.ts';
+import { toolResultFile } from '../src/core/paths.ts';
+import type { Hosts, JobFiles, ToolOutput } from '../src/core/ports.ts';
+import type { Done, ToolResult } from '../src/shapes/call.ts';
+import type { CallOutcome } from '../src/shapes/event.ts';
+import type { ToolResultBlock } from '../src/shapes/message.ts';
+import { at, type CallPlace, type Checked, type Site } from './site.ts';
+import { type ResultBody, textOf } from './seal-step.ts';
+
+/** Characters of a result that any tool may put in place. */
+const RESULT_LIMIT = 50_000;
+type Where = { hosts: Hosts; files: JobFiles; place: CallPlace };
+
+/** Writes the result down before the completion is sent: a later pass finds it. */
+export async function settled(site: Site, done: Done): Promise<ToolResult> {
+  const result: ToolResult = { kind: 'done', done };
+  await site.call.result(result);
+  return result;
+}
+
+/** What the model gets of a tool's output: cleaned, never empty, what is too large kept in a file. */
+export async function doneWith(
+  site: Site,
+  { tool }: Checked,
+  output: ToolOutput,
+  outcome?: CallOutcome,
+): Promise<Done> {
+  if (site.life.cancelled.aborted && output.isError) return cancelledCall(site, tool.name, output);
+  const { files, place, hosts } = site;
+  const content = cleanContent(output.content, tool.name);
+  const limit = tool.maxChars === Infinity ? Infinity : Math.min(tool.maxChars, RESULT_LIMIT);
+  const text = textOf(content);
+  let body: ResultBody = { content };
+  let path: string | undefined;
+  if (output.spilled) {
+    path = output.spilled.path;
+    body = { content: persistedOutput({ bytes: output.spilled.bytes, path, head: text }) };
+  } else if (text.length > limit) {
+    const isText = typeof content === 'string';
+    const whole = isText ? content : JSON.stringify(content, null, 1);
+    path = await files.keepResult(toolResultFile(place.turn, place.step, place.index, isText ? 'txt' : 'json'), whole);
+    body = { content: persistedOutput({ bytes: byteLength(whole), path, head: whole.slice(0, PREVIEW_BYTES) }) };
+  }
+  if (tool.maxChars === Infinity) body.fixed = true;
+  const isError = output.isError === true;
+  const done = await resultOf({ files, place, hosts }, body, isError, outcome ?? (isError ? 'error' : 'ok'), path);
+  return {
+    ...done,
+    ...(await patchOf(site, output)),
+    ...(output.failedShell && site.agent.siblingAbort === 'bash' ? { aborts: true as const } : {}),
+  };
+}
+
+/** A call that ended in an error of ours, told to the model. */
+export async function failedCall(where: Where, text: string, outcome: CallOutcome = 'error'): Promise<Done> {
+  return resultOf(where, { content: text }, true, outcome);
+}
+
+/** A call that was not let through. */
+export async function deniedCall(site: Site, verdict: { text: string; interrupt?: boolean }): Promise<Done> {
+  const done = await resultOf(site, { content: verdict.text }, true, 'denied');
+  return verdict.interrupt ? { ...done, interrupt: true } : done;
+}
+
+/** The workflow knows why it was cancelled; here is what was seen of it. */
+function cancelledCall({ files, place, hosts }: Where, tool: string, output: ToolOutput): Done {
+  const text = textOf(cleanContent(output.content, tool));
+  files.events.write({
+    at: hosts.now(),
+    kind: 'call.ended',
+    ...at(place),
+    isError: true,
+    outcome: 'cancelled',
+    bytes: byteLength(text),
+    preview: clipBytes(text, PREVIEW_BYTES),
+  });
+  return { dropped: { reason: 'user', text: clipBytes(text, PREVIEW_BYTES) } };
+}
+
+async function resultOf(
+  { files, place, hosts }: Where,
+  body: ResultBody,
+  isError: boolean,
+  outcome: CallOutcome,
+  path?: string,
+): Promise<Done> {
+  const text = textOf(body.content);
+  const json = JSON.stringify(body);
+  const sha = await files.blobs.put(json);
+  files.events.write({
+    at: hosts.now(),
+    kind: 'call.ended',
+    ...at(place),
+    isError,
+    outcome,
+    bytes: byteLength(text),
+    preview: clipBytes(text, PREVIEW_BYTES),
+    ...(path ? { path } : {}),
+  });
+  const brief = clipBytes(firstLine(body.content), 80);
+  return { result: { body: sha, bytes: json.length, brief, ...(isError ? { isError } : {}) } };
+}
+
+async function patchOf({ files, input, agent }: Site, output: ToolOutput): Promise<Pick<Done, 'patch'>> {
+  const cwd = output.cwd !== undefined && output.cwd !== (input.ctx.cwd ?? agent.dir) ? { cwd: output.cwd } : {};
+  const seen =
+    output.seen && Object.keys(output.seen).length > 0
+      ? { files: await files.blobs.put(JSON.stringify(output.seen)) }
+      : {};
+  const patch = { ...cwd, ...seen };
+  return Object.keys(patch).length > 0 ? { patch } : {};
+}
+
+const firstLine = (content: ToolResultBlock['content']): string => textOf(content).split('\n', 1)[0]!.trim();

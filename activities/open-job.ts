@@ -1,0 +1,83 @@
+import { systemPrompt } from '../src/core/prompt-sections.ts';
+import type { Hosts, JobFiles, Tool } from '../src/core/ports.ts';
+import { StoreError } from '../src/core/store-error.ts';
+import type { Sha } from '../src/shapes/ids.ts';
+import { type Agent, JobConfig, type JobState, type OpenResult } from '../src/shapes/job.ts';
+import { z } from 'zod';
+import { alive } from './alive.ts';
+import { jobPlace } from './place.ts';
+import { readJson } from './read-blob.ts';
+
+export type OpenInput = { config: Sha; state: JobState };
+
+/** Output tokens of one reply when nobody says otherwise. */
+const MAX_TOKENS = 32_000;
+
+/** Opens a job, or opens it again: checks what it needs, and writes down once what every request has in common. */
+export async function openJob(hosts: Hosts, input: OpenInput): Promise<OpenResult> {
+  const { job, at } = jobPlace();
+  return alive(hosts, async () => {
+    const files = await hosts.job(job);
+    try {
+      const config = JobConfig.parse(await readJson(files.blobs, input.config));
+      const isFolder = (await hosts.files.stat(config.dir))?.kind === 'directory';
+      if (!isFolder)
+        return failed(
+          `The workspace ${config.dir} is no folder (any more). Put it back and run: nightshift resume ${job}`,
+        );
+      await files.removeRecord();
+      if (input.state.agent !== '') {
+        files.events.write({ at, kind: 'job.resumed' });
+        return { kind: 'opened', fresh: {} };
+      }
+      return await openFirst(hosts, files, config, at);
+    } catch (error) {
+      if (error instanceof StoreError && error.code !== 'full') return failed(error.message);
+      if (error instanceof z.ZodError) return failed(`The job's settings can't be read: ${z.prettifyError(error)}`);
+      throw error;
+    }
+  });
+}
+
+async function openFirst(hosts: Hosts, files: JobFiles, config: JobConfig, at: number): Promise<OpenResult> {
+  const memory = await hosts.memory(config.dir);
+  const tools = hosts.registry.list();
+  const agent: Agent = {
+    model: config.model,
+    maxTokens: config.maxTokens ?? MAX_TOKENS,
+    system: systemPrompt({
+      dir: config.dir,
+      ...(await hosts.environment(config.dir)),
+      append: config.appendSystemPrompt,
+    }),
+    memory: memory.text,
+    tools: tools.filter((tool) => !isRemoved(tool, config)).map(schemaOf),
+    dir: config.dir,
+    env: config.env,
+    siblingAbort: config.siblingAbort,
+    ...(config.prices === undefined ? {} : { prices: config.prices }),
+  };
+  const warnings = [...config.warnings, ...memory.warnings];
+  const { title, dir, model, rules } = config;
+  files.events.write({ at, kind: 'job.opened', title, dir, model, mode: rules.mode, warnings });
+  const { limits, onLimit, stay } = config;
+  const fresh = {
+    agent: await files.blobs.put(JSON.stringify(agent)),
+    rules: await files.blobs.put(JSON.stringify(rules)),
+    limits,
+    onLimit,
+    stay,
+  };
+  return { kind: 'opened', fresh };
+}
+
+/** A tool that a deny rule forbids altogether is not offered. */
+const isRemoved = (tool: Tool, { rules }: JobConfig): boolean =>
+  rules.deny.some((rule) => rule.specifier === undefined && [tool.name, ...tool.aliases].includes(rule.tool));
+
+function schemaOf(tool: Tool): Agent['tools'][number] {
+  const { $schema: _dialect, ...input_schema } = z.toJSONSchema(tool.input, { io: 'input' });
+  return { name: tool.name, description: tool.description, input_schema };
+}
+
+const failed = (error: string): OpenResult => ({ kind: 'failed', error });

@@ -1,0 +1,17 @@
+import { activityInfo } from '@temporalio/activity';
+import { parseTurnId } from '../src/core/paths.ts';
+
+/** Where in a job an activity of a turn runs. `at`: when the workflow scheduled it, the same on every attempt. */
+export type TurnPlace = { job: string; turn: number; workflowId: string; at: number };
+
+export function turnPlace(): TurnPlace {
+  const info = activityInfo();
+  const { workflowId } = info.workflowExecution!;
+  return { ...parseTurnId(workflowId), workflowId, at: info.scheduledTimestampMs };
+}
+
+/** The same for an activity of the job itself. */
+export function jobPlace(): { job: string; at: number } {
+  const info = activityInfo();
+  return { job: info.workflowExecution!.workflowId, at: info.scheduledTimestampMs };
+}

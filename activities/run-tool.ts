@@ -1,0 +1,58 @@
+import { callDir } from '../src/core/paths.ts';
+import type { Hosts } from '../src/core/ports.ts';
+import type { ToolInput, ToolResult } from '../src/shapes/call.ts';
+import type { Agent } from '../src/shapes/job.ts';
+import type { Rules } from '../src/shapes/permission.ts';
+import type { ToolUseBlock } from '../src/shapes/message.ts';
+import { alive } from './alive.ts';
+import { runCall } from './call-runner.ts';
+import { failedCall } from './map-result.ts';
+import { turnPlace } from './place.ts';
+import { readShared } from './read-blob.ts';
+import { loadSeen } from './seen.ts';
+import type { Site } from './site.ts';
+
+/**
+ * One pass of one call. It never takes a call from a living owner: it joins one in this process, waits for one in
+ * another, and takes over from a dead one. It fails only for reasons that lie outside the call.
+ */
+export async function runTool(hosts: Hosts, input: ToolInput): Promise<ToolResult> {
+  const place = { ...turnPlace(), step: input.step, index: input.call.index };
+  return alive(hosts, async (life) => {
+    const files = await hosts.job(place.job);
+    const key = callDir(place.turn, place.step, place.index);
+    const ownership = await files.ledger.own(key, life.cancelled);
+    switch (ownership.kind) {
+      case 'done':
+      case 'joined':
+        return (await ownership.result) as ToolResult;
+      case 'exhausted': {
+        const text = `The worker died ${ownership.owners} times in this call. It is not tried again; find another way, or smaller steps.`;
+        return { kind: 'done', done: await failedCall({ files, place, hosts }, text, 'unknown') };
+      }
+      case 'owned': {
+        const agent = await readShared<Agent>(files.blobs, input.agent);
+        const rules = await readShared<Rules>(files.blobs, input.rules);
+        const { message } = await files.transcript.read(input.reply);
+        const use = message.content.filter((block): block is ToolUseBlock => block.type === 'tool_use')[place.index]!;
+        const site: Site = {
+          hosts,
+          files,
+          agent,
+          rules,
+          use,
+          input,
+          place,
+          life,
+          call: ownership.call,
+          seen: await loadSeen(files.blobs, input.ctx),
+        };
+        try {
+          return await runCall(site);
+        } finally {
+          await ownership.call.release();
+        }
+      }
+    }
+  });
+}

@@ -1,0 +1,134 @@
+import {
+  CancellationScope,
+  condition,
+  getExternalWorkflowHandle,
+  isCancellation,
+  workflowInfo,
+} from '@temporalio/workflow';
+import { parseTurnId } from '../src/core/paths.ts';
+import type { CallRef, Ctx, Done, Known, Patch, Reason } from '../src/shapes/call.ts';
+import type { CallId } from '../src/shapes/ids.ts';
+import type { TurnInput, TurnState } from '../src/shapes/turn.ts';
+import { perform } from './effects.ts';
+import type { Box } from './listen.ts';
+import { prompted } from './messages.ts';
+import { runTool } from './steps.ts';
+
+export type Batch = { safe: boolean; calls: CallRef[] };
+type Site = { input: TurnInput; s: TurnState; box: Box; root: CancellationScope };
+
+/** A call that has no result of its own. */
+export const dropped = (reason: Reason, by?: CallId, text?: string): Done => ({
+  dropped: { reason, ...(by ? { by } : {}), ...(text ? { text } : {}) },
+});
+
+/** Runs neighbours that may run together, or one call alone, and settles each; never throws for a call's sake. */
+export async function runBatch(batch: Batch, site: Site): Promise<void> {
+  const { input, s, box, root } = site;
+  const siblings = new CancellationScope(); // second scope: the batch
+  let failed = undefined as CallRef | undefined;
+  const queue = batch.calls.filter((call) => !s.open!.done[call.index]);
+  const alone: CallRef[] = [];
+  const lane = async (): Promise<void> => {
+    for (let call; (call = queue.shift());) await one(call);
+  };
+  const lanes = batch.safe ? input.limits.concurrency : 1;
+  await siblings.run(() => Promise.all(Array.from({ length: lanes }, lane)));
+  for (const call of batch.calls) apply(s.ctx, s.open!.done[call.index]?.patch); // in call order, when all are done
+  for (const call of alone) {
+    if (failed) settle(call, dropped('sibling_error', failed.id));
+    else await runBatch({ safe: false, calls: [call] }, site);
+  }
+
+  async function one(call: CallRef): Promise<void> {
+    const scope = new CancellationScope(); // third scope: the call
+    const live = { call, scope, waits: false };
+    box.live.set(call.index, live);
+    const end = await ended(call, scope, live);
+    box.live.delete(call.index);
+    if (end === 'alone') alone.push(call);
+    else settle(call, end);
+  }
+
+  async function ended(call: CallRef, scope: CancellationScope, live: { waits: boolean }): Promise<Done | 'alone'> {
+    if (s.reason || failed) return why();
+    try {
+      const end = await scope.run(() => runCall(call, !batch.safe, site, live));
+      if (end === 'alone' || !end.dropped) return end;
+      const { reason, by } = why().dropped!; // the activity saw that it was cancelled, the workflow knows why
+      return { ...end, dropped: { ...end.dropped, reason, ...(by ? { by } : {}) } };
+    } catch (error) {
+      return isCancellation(error) ? why() : dropped('broken', undefined, String(error).slice(0, 500));
+    }
+  }
+
+  function why(): Done {
+    if (s.reason) return dropped(s.reason);
+    return failed ? dropped('sibling_error', failed.id) : dropped('user');
+  }
+
+  function settle(call: CallRef, done: Done): void {
+    const { spent = 0, ...kept } = done;
+    s.open!.done[call.index] = kept;
+    s.spent += spent;
+    s.purse -= spent;
+    if (done.aborts && !failed) {
+      failed = call;
+      siblings.cancel(); // stays inside the batch
+    }
+    if (done.interrupt) {
+      s.reason ??= 'denied';
+      root.cancel(); // goes up to the turn
+    }
+  }
+}
+
+/** One call, pass after pass: a pass ends where somebody has to be waited for. */
+async function runCall(
+  call: CallRef,
+  alone: boolean,
+  { input, s, box }: Site,
+  live: { waits: boolean },
+): Promise<Done | 'alone'> {
+  let known: Known | undefined;
+  const waitFor = async <T>(wait: Promise<T>): Promise<T> => {
+    live.waits = true;
+    return wait.finally(() => {
+      live.waits = false;
+    });
+  };
+  for (let pass = 0; ; pass++) {
+    const rev = s.rulesRev;
+    const result = await runTool({
+      agent: input.agent,
+      reply: s.open!.reply,
+      step: s.step,
+      call,
+      pass,
+      ctx: s.ctx,
+      rules: s.rules,
+      ...(known || alone ? { known: { ...known, ...(alone ? { alone } : {}) } } : {}),
+    });
+    s.spent += result.spent ?? 0;
+    s.purse -= result.spent ?? 0;
+    if (result.kind === 'done') return result.done;
+    if (result.kind === 'alone') return 'alone'; // a rewrite made it unsafe beside others
+    known = { resume: result.resume };
+    if (result.kind === 'effect') known.outcome = await waitFor(perform(result.effect, s));
+    if (result.kind === 'ask') {
+      const { prompt } = result;
+      const job = getExternalWorkflowHandle(parseTurnId(workflowInfo().workflowId).job);
+      await job.signal(prompted, prompt); // idempotent by the prompt's key
+      await waitFor(condition(() => box.answers.has(prompt.key) || s.rulesRev !== rev || !!s.reason)); // days, if need be
+      if (s.reason) return dropped(s.reason); // waiting never blocks an interrupt
+      const grant = box.answers.get(prompt.key);
+      if (grant) known.grant = grant; // absent: the rules changed, the chain is walked again
+    }
+  }
+}
+
+function apply(ctx: Ctx, patch: Patch = {}): void {
+  const { files, ...rest } = patch;
+  Object.assign(ctx, rest);
+  if (files) ctx.fresh = [...(ctx.fresh ?? []), files];
+}

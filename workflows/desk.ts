@@ -1,0 +1,197 @@
+import {
+  type ChildWorkflowHandle,
+  log,
+  setDefaultSignalHandler,
+  setHandler,
+  upsertMemo,
+  workflowInfo,
+} from '@temporalio/workflow';
+import type { JobMemo, JobState, JobStatus, JobView } from '../src/shapes/job.ts';
+import type { Answer, OpenPrompt, Prompt } from '../src/shapes/prompt.ts';
+import type { TurnState } from '../src/shapes/turn.ts';
+import * as messages from './messages.ts';
+import { addRules, notify } from './steps.ts';
+import type { turn } from './turn.ts';
+
+type TurnHandle = ChildWorkflowHandle<typeof turn>;
+type Shown = { why?: JobMemo['why']; text?: string; until?: number };
+/** Answers and their fates that a job remembers. */
+const KEPT = 100;
+/** The place of a prompt in the order of asking, from its id. */
+const asNumber = (id: string): number => Number(id.slice(id.lastIndexOf(':') + 1));
+
+/** The job's front desk: takes what people and turns send, passes it on, and shows how the job stands. */
+export type Desk = {
+  rollOver: boolean;
+  extended: boolean;
+  show(status: JobStatus, detail?: Shown): void;
+  turnStarted(child: TurnHandle, state: TurnState): void;
+  turnEnded(): void;
+  memo(): JobMemo;
+};
+
+/** Registers the job's doors, before anything is awaited. Handlers store, pass on, and never fail. */
+export function openDesk(id: string, s: JobState): Desk {
+  const { title = '', dir = '' } = (workflowInfo().memo?.job ?? {}) as Partial<JobMemo>;
+  let child: TurnHandle | undefined;
+  let shown: { status: JobStatus } & Shown = { status: 'running' };
+  let waits: Shown | undefined;
+  let interrupted = false;
+  let published = '';
+  const desk: Desk = { rollOver: false, extended: false, show, turnStarted, turnEnded, memo };
+
+  setHandler(messages.send, (note) => {
+    if (s.queue.some((known) => known.id === note.id)) return;
+    s.queue.push(note);
+    tell((running) => running.signal(messages.note, note));
+  });
+  setHandler(messages.interrupt, ({ now }) => {
+    if (!child) interrupted = s.turnOpen; // between two runs of a turn: the next one hears of it
+    tell((running) => running.signal(messages.stop, { why: 'interrupt', ...(now ? { now } : {}) }));
+  });
+  setHandler(messages.extend, (limits) => {
+    Object.assign(s.limits, limits);
+    desk.extended = true;
+    tell((running) => running.signal(messages.rollOver)); // the next run carries the new limits
+  });
+  setHandler(messages.rollOver, () => {
+    desk.rollOver = true;
+    tell((running) => running.signal(messages.rollOver));
+  });
+  setHandler(messages.wake, () => tell((running) => running.signal(messages.wake)));
+  setHandler(messages.waiting, (wait) => {
+    waits = wait ? { why: wait.why, text: wait.text, ...(wait.until ? { until: wait.until } : {}) } : undefined;
+    publish();
+    aside({ event: wait ? { kind: 'job.waiting', ...wait } : { kind: 'job.resumed' } });
+  });
+  setHandler(messages.prompted, ask);
+  setHandler(messages.answerPermission, take);
+  setHandler(messages.view, view);
+  setDefaultSignalHandler((name) => log.warn('unknown signal', { name }));
+  return desk;
+
+  function ask(prompt: Prompt): void {
+    if (s.prompts.some((known) => known.key === prompt.key)) return;
+    const open: OpenPrompt = { ...prompt, id: `${id}:${++s.asked}` };
+    s.prompts.push(open);
+    publish();
+    const { key, tool, brief, since } = prompt;
+    aside({ event: { kind: 'prompt.opened', id: open.id, key, tool, brief, since } });
+    const early = s.early.find((answer) => answer.id === open.id);
+    s.early = s.early.filter((answer) => answer !== early);
+    if (early) take(early);
+  }
+
+  /** First answer wins; later ones are told so by `view`; answers to what was not asked yet are kept. */
+  function take(answer: Answer): void {
+    const prompt = s.prompts.find((open) => open.id === answer.id);
+    if (!prompt && asNumber(answer.id) > s.asked) {
+      s.early = [...s.early, answer].slice(-KEPT);
+      return;
+    }
+    const { behavior, by } = answer;
+    const record = { id: answer.id, behavior, used: prompt !== undefined, at: Date.now(), ...(by ? { by } : {}) };
+    s.answers = [...s.answers, record].slice(-KEPT);
+    const { message } = answer;
+    aside({
+      event: {
+        kind: 'prompt.answered',
+        id: answer.id,
+        behavior,
+        used: record.used,
+        by,
+        ...(message ? { message } : {}),
+      },
+    });
+    if (!prompt) return;
+    s.prompts = s.prompts.filter((open) => open !== prompt);
+    publish();
+    tell((running) => running.signal(messages.answer, { ...answer, id: prompt.key }));
+    if (behavior === 'allow-always') void widen(prompt, answer);
+  }
+
+  /** A rule that a person gave holds for the whole job: every call that waits walks its chain again. */
+  async function widen(prompt: OpenPrompt, answer: Answer): Promise<void> {
+    try {
+      const { sha } = await addRules({
+        rules: s.rules,
+        prompt: prompt.body,
+        ...(answer.rules ? { add: answer.rules } : {}),
+      });
+      if (sha === s.rules) return;
+      s.rules = sha;
+      s.rulesRev += 1;
+      const { rulesRev: rev } = s;
+      tell((running) => running.signal(messages.rules, { sha, rev }));
+    } catch (error) {
+      log.warn('a rule could not be added', { error: String(error) });
+    }
+  }
+
+  function turnStarted(started: TurnHandle, state: TurnState): void {
+    child = started;
+    // What came between making the state and the start.
+    for (const note of s.queue)
+      if (!state.inbox.some((known) => known.id === note.id)) tell((running) => running.signal(messages.note, note));
+    if (s.rulesRev > state.rulesRev)
+      tell((running) => running.signal(messages.rules, { sha: s.rules, rev: s.rulesRev }));
+    if (desk.rollOver) tell((running) => running.signal(messages.rollOver));
+    if (interrupted) tell((running) => running.signal(messages.stop, { why: 'interrupt' }));
+    interrupted = false;
+  }
+
+  function turnEnded(): void {
+    child = undefined;
+    waits = undefined;
+    s.prompts = []; // nobody waits for them any more
+    publish();
+  }
+
+  /** Passes something on to the running turn. One that has just ended gets the same from its successor's state. */
+  function tell(send: (running: TurnHandle) => Promise<void>): void {
+    if (child) send(child).catch((error: unknown) => log.info('a turn was gone', { error: String(error) }));
+  }
+
+  function aside(input: Parameters<typeof notify>[0]): void {
+    notify(input).catch((error: unknown) => log.warn('not told', { error: String(error) }));
+  }
+
+  function show(status: JobStatus, detail: Shown = {}): void {
+    shown = { status, ...detail };
+    publish();
+  }
+
+  function status(): { status: JobStatus } & Shown {
+    if (shown.status !== 'running') return shown;
+    const first = s.prompts[0];
+    if (first) return { status: 'waiting', why: 'permission', text: `${first.tool}: ${first.brief}` };
+    return waits ? { status: 'waiting', ...waits } : shown;
+  }
+
+  function memo(): JobMemo {
+    const prompts = s.prompts.slice(0, 20).map(({ id, key, tool, body, since }) => ({ id, key, tool, body, since }));
+    return { title, dir, ...status(), updatedAt: Date.now(), prompts, asked: s.asked };
+  }
+
+  /** The memo is what lists show, with no worker up; written only when it says something new. */
+  function publish(): void {
+    const { updatedAt, ...said } = memo();
+    const text = JSON.stringify(said);
+    if (text === published) return;
+    published = text;
+    upsertMemo({ job: { ...said, updatedAt } });
+  }
+
+  function view(): JobView {
+    const { prompts, spent, limits, answers, queue } = s;
+    return {
+      ...status(),
+      prompts,
+      queue: queue.length,
+      spent,
+      limits,
+      answers,
+      ...(child ? { turn: child.workflowId } : {}),
+    };
+  }
+}

@@ -1,0 +1,2 @@
+export { job } from './job.ts';
+export { turn } from './turn.ts';

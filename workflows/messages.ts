@@ -1,0 +1,32 @@
+import { defineQuery, defineSignal } from '@temporalio/workflow';
+import type { Note, Reason } from '../src/shapes/call.ts';
+import type { Sha } from '../src/shapes/ids.ts';
+import type { JobView } from '../src/shapes/job.ts';
+import type { Limits } from '../src/shapes/limits.ts';
+import type { WaitWhy } from '../src/shapes/model.ts';
+import type { Answer, Prompt } from '../src/shapes/prompt.ts';
+import type { TurnView } from '../src/shapes/turn.ts';
+
+// The job: the only door for people. Signals, because all of it must work with no worker alive.
+export const answerPermission = defineSignal<[Answer]>('answerPermission');
+export const send = defineSignal<[Note]>('send');
+/** `now`: calls that block are stopped too. */
+export const interrupt = defineSignal<[{ now?: boolean }]>('interrupt');
+export const extend = defineSignal<[Partial<Limits>]>('extend');
+/** Continue as new at the next quiet point. */
+export const rollOver = defineSignal('rollOver');
+/** What was waited for may be there: credentials, a host. */
+export const wake = defineSignal('wake');
+export const view = defineQuery<JobView>('view');
+
+// The job, from its own workflows.
+export const prompted = defineSignal<[Prompt]>('prompted');
+/** A turn waits for longer than a moment, or waits no more. */
+export const waiting = defineSignal<[{ why: WaitWhy; until: number | null; text: string } | null]>('waiting');
+
+// A turn, from its job.
+export const answer = defineSignal<[Answer]>('answer');
+export const note = defineSignal<[Note]>('note');
+export const rules = defineSignal<[{ sha: Sha; rev: number }]>('rules');
+export const stop = defineSignal<[{ why: Reason; now?: boolean }]>('stop');
+export const turnView = defineQuery<TurnView>('turnView');

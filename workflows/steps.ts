@@ -1,0 +1,48 @@
+import { ActivityCancellationType, proxyActivities, type ActivityOptions } from '@temporalio/workflow';
+import type { Activities } from '../activities/index.ts';
+
+// Every timeout, heartbeat and retry of the product stands here. Each activity has a heartbeat time-out, also the quick
+// ones: a task that was handed out in the moment of a server's death waits for it.
+
+const common = {
+  cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
+} satisfies ActivityOptions;
+/** A payload that is too large stays too large. */
+const never = ['PayloadsTooLarge'];
+
+const small = proxyActivities<Activities>({
+  ...common,
+  startToCloseTimeout: '2 minutes',
+  heartbeatTimeout: '10 seconds',
+  retry: { initialInterval: '1 second', maximumInterval: '30 seconds', nonRetryableErrorTypes: never },
+});
+const model = proxyActivities<Activities>({
+  ...common,
+  startToCloseTimeout: '30 minutes',
+  heartbeatTimeout: '10 seconds',
+  retry: { initialInterval: '200 milliseconds', maximumInterval: '60 seconds', nonRetryableErrorTypes: never },
+});
+const tool = proxyActivities<Activities>({
+  ...common,
+  startToCloseTimeout: '28 hours',
+  heartbeatTimeout: '5 seconds',
+  retry: { initialInterval: '200 milliseconds', maximumInterval: '10 seconds', nonRetryableErrorTypes: never },
+});
+const aside = proxyActivities<Activities>({
+  cancellationType: ActivityCancellationType.ABANDON,
+  startToCloseTimeout: '1 minute',
+  heartbeatTimeout: '10 seconds',
+  retry: { maximumAttempts: 5, nonRetryableErrorTypes: never },
+});
+
+export const { openJob, addRules, closeJob } = small;
+export const { callModel } = model;
+export const { runTool } = tool;
+export const { notify } = aside;
+
+/** Events of one run after which it hands over to a fresh one: a replay must fit into a workflow task on a busy machine. */
+export const EVENTS_PER_RUN = 1_000;
+/** A wait of a turn that is shorter than this is not told to the job. */
+export const QUIET_WAIT_MS = 2_000;
+/** A replay of `EVENTS_PER_RUN` fits several times. */
+export const TASK_TIMEOUT = '5 seconds';
