@@ -1,10 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { closeSync, existsSync, openSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import { closeSync, existsSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ProcessIdentity } from '../../host/identity.ts';
 import type { HomePaths } from './home.ts';
 import { LOOPBACK, firstPort, freePorts, isFreePort, listensOn, loopbackJson } from './loopback.ts';
-import { ServiceError, errorCode, errorText } from './service-error.ts';
+import { lastLines, openLog } from './log-file.ts';
+import { ServiceError, errorText } from './service-error.ts';
 import { type TemporalVersion, release } from './temporal-version.ts';
 import { type Watched, endProcess, watchChild } from './watched.ts';
 
@@ -19,6 +20,8 @@ export interface ServerOptions {
   readonly ui?: boolean;
   /** More dynamic configuration, for tests that need low limits. */
   readonly dynamicConfig?: readonly string[];
+  /** Calls the start off; nothing is left running. */
+  readonly signal?: AbortSignal;
 }
 
 /** Where a running local server is found. */
@@ -33,6 +36,7 @@ export interface ServerAddress {
 
 /** A running local server that this process has started. */
 export interface ServerHandle extends ServerAddress, Watched {
+  readonly startedAt: string;
   /** Ends it in order, and by force after 10 s. */
   stop(): Promise<void>;
 }
@@ -46,7 +50,6 @@ const UNTOUCHED_RETENTION = '86400s';
 const READY_LIMIT = 30_000;
 const LOOK_EVERY = 15;
 const STOP_GRACE = 10_000;
-const LARGEST_LOG = 10 * 1024 * 1024;
 const PORT_TRIES = 5;
 
 /** Without these the server is about three times slower, its timers are up to a second late, and a cancel takes seconds. */
@@ -84,7 +87,7 @@ export async function startServer(options: ServerOptions): Promise<ServerHandle>
       throw new ServiceError(`${options.program} can't be started: ${errorText(error)}.`, 'nightshift doctor');
     });
     child.unref();
-    const failure = await untilReady(watched, ports);
+    const failure = await untilReady(watched, ports, options.signal);
     if (failure === undefined) {
       return {
         ...watched,
@@ -93,6 +96,7 @@ export async function startServer(options: ServerOptions): Promise<ServerHandle>
         httpPort: ports.http,
         uiUrl: ports.ui === undefined ? null : `http://${LOOPBACK}:${ports.ui}`,
         version: options.version.server,
+        startedAt: new Date().toISOString(),
         stop: () => endProcess(watched, STOP_GRACE),
       };
     }
@@ -110,13 +114,14 @@ export async function startServer(options: ServerOptions): Promise<ServerHandle>
   }
 }
 
-/** Whether the process answers on its port as the server of its namespace. */
+/** Whether the process answers on its ports within the limit (ms) as the server of its namespace. */
 export async function serverAnswers(
   identity: Pick<ProcessIdentity, 'pid'>,
-  ports: Pick<ServerAddress, 'port' | 'httpPort'>,
+  { port, httpPort }: Pick<ServerAddress, 'port' | 'httpPort'>,
+  limit = 2000,
 ): Promise<boolean> {
-  if (!listensOn(identity.pid, ports.port) || !listensOn(identity.pid, ports.httpPort)) return false;
-  return loopbackJson(ports.httpPort, 'GET', `/api/v1/namespaces/${NAMESPACE}`).then(
+  if (!listensOn(identity.pid, port) || !listensOn(identity.pid, httpPort)) return false;
+  return loopbackJson(httpPort, 'GET', `/api/v1/namespaces/${NAMESPACE}`, undefined, limit).then(
     () => true,
     () => false,
   );
@@ -196,12 +201,17 @@ function portTaken(port: number): ServiceError {
 }
 
 /** Resolves with nothing when the server is ready, else with why it is not. */
-async function untilReady(watched: Watched, ports: Ports): Promise<string | undefined> {
+async function untilReady(
+  watched: Watched,
+  ports: Ports,
+  signal: AbortSignal | undefined,
+): Promise<string | undefined> {
   const limit = performance.now() + READY_LIMIT;
   let end: string | undefined;
   void watched.ended.then((how) => (end = how));
   while (performance.now() < limit) {
     if (end !== undefined) return `it ended with ${end}`;
+    if (signal?.aborted === true) return 'it was called off';
     if (await serverAnswers(watched.identity, { port: ports.grpc, httpPort: ports.http })) {
       return await raiseRetention(ports.http);
     }
@@ -248,19 +258,4 @@ function writeVersion(path: string, version: string): void {
   if (existsSync(path) && readFileSync(path, 'utf8').trim() === version) return;
   writeFileSync(`${path}.tmp`, `${version}\n`, { mode: 0o600, flush: true });
   renameSync(`${path}.tmp`, path);
-}
-
-/** Opens a log for appending; one that has grown large becomes `<name>.1` first. */
-export function openLog(path: string): number {
-  try {
-    if (statSync(path).size > LARGEST_LOG) renameSync(path, `${path}.1`);
-  } catch (error) {
-    if (errorCode(error) !== 'ENOENT') throw error;
-  }
-  return openSync(path, 'a', 0o600);
-}
-
-/** The last lines a log has got since it had that many bytes. */
-export function lastLines(path: string, from = 0, lines = 5): string {
-  return readFileSync(path).subarray(from).toString('utf8').trim().split('\n').slice(-lines).join('\n');
 }

@@ -32,7 +32,6 @@ export function watchOther(identity: ProcessIdentity): Watched {
       clearInterval(timer);
       resolve('gone');
     }, LOOK_EVERY);
-    timer.unref();
   });
   return { identity, ended };
 }

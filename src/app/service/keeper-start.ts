@@ -1,0 +1,149 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { closeSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { type OwnServer, proveReachable } from './connection.ts';
+import { type KeeperState, askKeeper } from './control.ts';
+import { distFile } from './dist-file.ts';
+import type { Env, Home } from './home.ts';
+import { holder, killKeeper } from './keeper-end.ts';
+import { ANOTHER_KEEPER, type KeeperSpec } from './keeper-spec.ts';
+import { lastLines, openLog } from './log-file.ts';
+import { findTemporal, notFoundText } from './server-finder.ts';
+import { ServiceError } from './service-error.ts';
+import { watchChild } from './watched.ts';
+
+/** How a service is brought up. */
+export interface EnsureOptions {
+  readonly env: Env;
+  /** Told what is going on, line by line. */
+  readonly progress?: (line: string) => void;
+  /** Whether to serve Temporal's own web page; only a service that is not up yet can be given one. */
+  readonly ui?: boolean;
+  /** Compiled programs in place of the package's own. */
+  readonly files?: Partial<ServiceFiles>;
+  /** See KeeperSpec. */
+  readonly silentAfter?: number;
+}
+
+/** The compiled programs of a service. */
+export interface ServiceFiles {
+  readonly keeper: string;
+  readonly worker: string;
+  readonly afterDeath: string | undefined;
+}
+
+const START_LIMIT = 90_000;
+const LOOK_EVERY = 20;
+
+/** The state of a keeper that is there, when server and worker answer; `undefined` when there is none, or none that lives. */
+export async function waitForKeeper(home: Home, progress: (line: string) => void): Promise<KeeperState | undefined> {
+  const asked = await askKeeper(home.socket, { cmd: 'wait' }, progress);
+  if (asked.kind === 'answer') return asked.state;
+  if (asked.kind === 'silent') await killKeeper(home, progress);
+  return undefined;
+}
+
+/** Starts a keeper and resolves when the service of the home answers, be it this keeper's or another's. */
+export async function startKeeper(
+  home: Home,
+  own: OwnServer | undefined,
+  options: EnsureOptions,
+  progress: (line: string) => void,
+): Promise<KeeperState> {
+  const spec = await keeperSpec(home, own, options, progress);
+  const log = join(home.logs, 'keeper.log');
+  const limit = performance.now() + START_LIMIT;
+  let keeper = await spawnKeeper(home, spec, options, log);
+  while (performance.now() < limit) {
+    const state = await waitForKeeper(home, progress);
+    if (state !== undefined) return state;
+    const { ended } = keeper;
+    if (ended !== undefined && ended !== `exit ${ANOTHER_KEEPER}`) {
+      const said = lastLines(log, keeper.logged);
+      throw new ServiceError(
+        `The service did not start: its keeper ended with ${ended}.\n${said}`,
+        `Look at ${log}, and run: nightshift doctor`,
+      );
+    }
+    // The one that had the home is gone again: it was being stopped.
+    if (ended !== undefined && (await holder(home)) === undefined) keeper = await spawnKeeper(home, spec, options, log);
+    await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY));
+  }
+  throw new ServiceError(
+    `The service did not start within ${START_LIMIT / 1000} s.`,
+    `Look at ${log}, and run: nightshift down --now && nightshift up`,
+  );
+}
+
+async function keeperSpec(
+  home: Home,
+  own: OwnServer | undefined,
+  options: EnsureOptions,
+  progress: (line: string) => void,
+): Promise<KeeperSpec> {
+  const { env, files = {}, ui = false, silentAfter } = options;
+  const common = {
+    home: home.home,
+    workerFile: files.worker ?? distFile('src/app/worker-main.js'),
+    ...(files.afterDeath === undefined ? {} : { afterDeathFile: files.afterDeath }),
+    ...(silentAfter === undefined ? {} : { silentAfter }),
+  };
+  if (own !== undefined) {
+    progress(`connecting to ${own.address} …`);
+    await proveReachable(env, own);
+    return { ...common, server: { kind: 'own', ...own } };
+  }
+  const fixedPort = serverPort(env);
+  const found = await findTemporal(env, { install: true, progress });
+  if (found.kind === 'not-found')
+    throw new ServiceError(
+      notFoundText(found),
+      `Any of these mends it:\n${found.remedies.map((line) => `  ${line}`).join('\n')}`,
+    );
+  const { program, version } = found;
+  return {
+    ...common,
+    server: { kind: 'local', program, version, ui, ...(fixedPort === undefined ? {} : { fixedPort }) },
+  };
+}
+
+/** The keeper's child gets a session of its own and nothing of the shell: no terminal, no pipe, no folder. */
+async function spawnKeeper(
+  home: Home,
+  spec: KeeperSpec,
+  options: EnsureOptions,
+  logFile: string,
+): Promise<{ ended: string | undefined; logged: number }> {
+  const log = openLog(logFile);
+  try {
+    const logged = statSync(logFile).size;
+    const child: ChildProcess = spawn(
+      process.execPath,
+      [options.files?.keeper ?? distFile('src/app/service/keeper-main.js'), JSON.stringify(spec)],
+      {
+        cwd: home.home,
+        detached: true,
+        env: { ...options.env },
+        stdio: ['ignore', log, log],
+      },
+    );
+    const watched = await watchChild(child);
+    child.unref();
+    const keeper: { ended: string | undefined; logged: number } = { ended: undefined, logged };
+    void watched.ended.then((how) => (keeper.ended = how));
+    return keeper;
+  } finally {
+    closeSync(log);
+  }
+}
+
+function serverPort(env: Env): number | undefined {
+  const text = env['NIGHTSHIFT_SERVER_PORT'];
+  if (!text) return undefined;
+  const port = Number(text);
+  if (Number.isInteger(port) && port > 0 && port < 65_536) return port;
+  throw new ServiceError(
+    `NIGHTSHIFT_SERVER_PORT is "${text}", which is no port.`,
+    'Set it to a number from 1 to 65535, or unset it and have a free one found.',
+  );
+}

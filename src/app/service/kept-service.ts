@@ -1,0 +1,246 @@
+import { spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { rmSync } from 'node:fs';
+import { type ProcessIdentity, killIdentity } from '../../host/identity.ts';
+import { LOCAL_SERVER } from './connection.ts';
+import type { KeeperState } from './control.ts';
+import type { Env, Home } from './home.ts';
+import type { KeeperSpec } from './keeper-spec.ts';
+import { type Kept, keepProcess } from './kept-process.ts';
+import { hasCredentials, modelVariables, variablesHash } from './model-variables.ts';
+import { endOrphans } from './orphans.ts';
+import { NAMESPACE, type ServerHandle, serverAnswers, startServer } from './server.ts';
+import { errorText } from './service-error.ts';
+import { type ServiceRecord, writeRecord } from './service-record.ts';
+import { endProcess, watchChild } from './watched.ts';
+import { sweepWorkers } from './worker-folder.ts';
+import { type WorkerProcess, silenceWatch, startWorker } from './worker-process.ts';
+
+/** What a service is kept with. */
+export interface ServiceOptions {
+  readonly spec: KeeperSpec;
+  readonly home: Home;
+  readonly env: Env;
+  readonly keeper: ServiceRecord['keeper'];
+  readonly log: (line: string) => void;
+  /** Whether the home is still this keeper's: only then its record may be written. */
+  readonly holdsHome: () => boolean;
+}
+
+/** The server and the worker of one home, each started again when it ends. */
+export interface KeptService {
+  /** Ends what a dead keeper left, then starts; rejects when the service could not come up. */
+  start(): Promise<void>;
+  /** Resolves when server and worker both answer. */
+  ready(): Promise<void>;
+  state(): KeeperState;
+  /** Resolves when a worker with these model variables answers. */
+  restartWorker(variables: Env): Promise<void>;
+  /** To be called each second: kills what hangs. */
+  look(): void;
+  /** Ends both in order, the worker first; with `now` the worker gets a second. */
+  stop(now: boolean): Promise<void>;
+}
+
+/** A worker finishes within its own limits of 10 and 30 s; after this it is killed. In ms. */
+const WORKER_GRACE = 35_000;
+const SHORT_GRACE = 1000;
+/** A worker that fails this often before it ever ran makes `up` fail. */
+const FIRST_STARTS = 3;
+const SERVER_LOOK_EVERY = 10;
+const SERVER_LOOKS = 3;
+
+/** Makes the service of a home; call it under the home's lock. */
+export function keepService({ spec, home, env, keeper, log, holdsHome }: ServiceOptions): KeptService {
+  const salt = randomUUID();
+  const hooks = new Set<Promise<void>>();
+  let phase: ServiceRecord['phase'] = 'starting';
+  let variables = modelVariables(env);
+  let server: Kept<ServerHandle> | undefined;
+  let worker: Kept<WorkerProcess> | undefined;
+
+  const record = (): ServiceRecord => ({
+    v: 1,
+    phase,
+    namespace: spec.server.kind === 'own' ? spec.server.namespace : NAMESPACE,
+    keeper,
+    server: spec.server.kind === 'own' ? ownRecord(spec.server.address) : serverRecord(server?.current()),
+    worker: workerRecord(worker),
+  });
+  const changed = (): void => {
+    try {
+      if (holdsHome()) writeRecord(home.record, record());
+    } catch (error) {
+      // The record is for those who look; whoever needs the service asks the socket.
+      log(`${home.record} can't be written: ${errorText(error)}`);
+    }
+  };
+  const mourn = async ({ identity }: WorkerProcess): Promise<void> => {
+    if (spec.afterDeathFile !== undefined) await afterDeath(spec.afterDeathFile, identity, env, home, log);
+    sweepWorkers(home.workers);
+  };
+  const died = (last: WorkerProcess): void => {
+    const hook = mourn(last).finally(() => hooks.delete(hook));
+    hooks.add(hook);
+  };
+  const refuseWhenStopping = (): void => {
+    if (phase === 'stopping') throw new Error('The service is being stopped.');
+  };
+  const silent = silenceWatch(home.workers, log, spec.silentAfter);
+  const hangs = hangWatch(log);
+
+  return {
+    async start() {
+      await endOrphans(home, SHORT_GRACE, log);
+      sweepWorkers(home.workers);
+      refuseWhenStopping();
+      if (spec.server.kind === 'local') {
+        log('starting the Temporal server …');
+        server = keepServer(spec.server, { home, log, changed, moved: () => void worker?.replace().catch(() => {}) });
+        await server.ready(1);
+        refuseWhenStopping();
+      }
+      log('starting the worker …');
+      worker = keepProcess<WorkerProcess>({
+        name: 'worker',
+        async start(signal) {
+          const address = (await server?.ready(undefined, signal))?.address;
+          return startWorker({ home, file: spec.workerFile, env: workerEnv(env, home, variables, address), signal });
+        },
+        end: (running) => endProcess(running, WORKER_GRACE),
+        changed,
+        log,
+        died,
+      });
+      await worker.ready(FIRST_STARTS);
+      phase = 'ready';
+      changed();
+    },
+    async ready() {
+      refuseWhenStopping();
+      await server?.ready();
+      await worker?.ready();
+    },
+    state: () => ({
+      record: record(),
+      credentials: hasCredentials(variables),
+      variables: { salt, hash: variablesHash(variables, salt) },
+    }),
+    async restartWorker(next) {
+      variables = modelVariables(next);
+      log('restarting the worker with the new model variables …');
+      await worker?.replace();
+    },
+    look() {
+      silent(worker?.current());
+      hangs(server?.current());
+    },
+    async stop(now) {
+      phase = 'stopping';
+      await worker?.stop((running) => endProcess(running, now ? SHORT_GRACE : WORKER_GRACE));
+      await server?.stop();
+      await Promise.all(hooks);
+      sweepWorkers(home.workers);
+      if (holdsHome()) rmSync(home.record, { force: true });
+    },
+  };
+}
+
+interface ServerSurroundings {
+  readonly home: Home;
+  readonly log: (line: string) => void;
+  readonly changed: () => void;
+  /** Called when the server came back at another address. */
+  readonly moved: () => void;
+}
+
+/** The server comes back on its port, so that clients and workers find it again; only a port taken meanwhile moves it. */
+function keepServer(
+  wanted: Extract<KeeperSpec['server'], { kind: 'local' }>,
+  around: ServerSurroundings,
+): Kept<ServerHandle> {
+  const { program, version, ui, fixedPort } = wanted;
+  const { home, log, changed, moved } = around;
+  let last: ServerHandle | undefined;
+  return keepProcess<ServerHandle>({
+    name: 'server',
+    async start(signal) {
+      const preferred = last === undefined ? {} : { port: { preferred: last.port } };
+      const port = fixedPort === undefined ? preferred : { port: { fixed: fixedPort } };
+      const next = await startServer({ program, version, home, ui, signal, ...port });
+      if (last !== undefined && last.address !== next.address) moved();
+      last = next;
+      return next;
+    },
+    end: (running) => running.stop(),
+    changed,
+    log,
+  });
+}
+
+function ownRecord(address: string): ServiceRecord['server'] {
+  return { address, identity: null, version: null, uiUrl: null, startedAt: null };
+}
+
+function serverRecord(running: ServerHandle | undefined): ServiceRecord['server'] {
+  if (running === undefined) return null;
+  const { address, identity, version, uiUrl, startedAt } = running;
+  return { address, identity, version, uiUrl, startedAt };
+}
+
+function workerRecord(worker: Kept<WorkerProcess> | undefined): ServiceRecord['worker'] {
+  const running = worker?.current();
+  if (worker === undefined || running === undefined) return null;
+  return { identity: running.identity, startedAt: running.startedAt, restarts: worker.restarts() };
+}
+
+/** The shell's environment, the newest model variables, and the address of the local server. */
+function workerEnv(
+  env: Env,
+  home: Home,
+  variables: Record<string, string>,
+  address: string | undefined,
+): Record<string, string | undefined> {
+  const shell = Object.entries(env).filter(([name]) => !name.startsWith('ANTHROPIC_') && name !== LOCAL_SERVER);
+  const local = address === undefined ? {} : { [LOCAL_SERVER]: address };
+  return { ...Object.fromEntries(shell), ...variables, ...local, NIGHTSHIFT_HOME: home.home };
+}
+
+async function afterDeath(
+  file: string,
+  identity: ProcessIdentity,
+  env: Env,
+  home: Home,
+  log: (line: string) => void,
+): Promise<void> {
+  try {
+    const child = spawn(process.execPath, [file, JSON.stringify(identity)], {
+      cwd: home.home,
+      env: { ...env, NIGHTSHIFT_HOME: home.home },
+      stdio: 'ignore',
+      timeout: 60_000,
+      killSignal: 'SIGKILL',
+    });
+    const how = await (await watchChild(child)).ended;
+    if (how !== 'exit 0') log(`after the worker's end: ${file} ended with ${how}`);
+  } catch (error) {
+    log(`after the worker's end: ${errorText(error)}`);
+  }
+}
+
+/** A server that gave no answer in three looks, ten seconds apart, is as good as dead and is killed. */
+function hangWatch(log: (line: string) => void): (server: ServerHandle | undefined) => void {
+  let looks = 0;
+  let silent = { pid: 0, times: 0 };
+  const look = async (server: ServerHandle): Promise<void> => {
+    const { pid } = server.identity;
+    const answers = await serverAnswers(server.identity, server, SERVER_LOOK_EVERY * 1000);
+    silent = { pid, times: answers ? 0 : silent.pid === pid ? silent.times + 1 : 1 };
+    if (silent.times < SERVER_LOOKS) return;
+    if (killIdentity(server.identity, 'SIGKILL')) log(`server: no answer, killing it (pid ${pid})`);
+  };
+  return (server) => {
+    looks += 1;
+    if (server !== undefined && looks % SERVER_LOOK_EVERY === 0) void look(server);
+  };
+}

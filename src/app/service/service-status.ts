@@ -1,0 +1,71 @@
+import { isAlive } from '../../host/identity.ts';
+import { askKeeper } from './control.ts';
+import { type Env, homePath, lookAtHome } from './home.ts';
+import { readRecord, type ServiceRecord } from './service-record.ts';
+import { listWorkers } from './worker-folder.ts';
+
+/** What `status --json` prints. */
+export interface ServiceStatus {
+  readonly home: string;
+  readonly phase: 'down' | ServiceRecord['phase'];
+  readonly namespace: string | null;
+  readonly server: {
+    readonly address: string;
+    readonly pid: number | null;
+    readonly version: string | null;
+    readonly uiUrl: string | null;
+  } | null;
+  readonly worker: {
+    readonly pid: number;
+    /** Null when the keeper is gone and the worker goes on without one. */
+    readonly supervisorPid: number | null;
+    readonly startedAt: string;
+    readonly restarts: number;
+  } | null;
+  readonly workers: readonly { readonly pid: number; readonly host: string; readonly startedAt: string }[];
+  readonly dashboard: { readonly url: string } | null;
+}
+
+/** Looks at the service of this environment's home without changing anything. */
+export async function serviceStatus(env: Env): Promise<ServiceStatus> {
+  const path = homePath(env);
+  const home = lookAtHome(path);
+  if (home === undefined)
+    return { home: path, phase: 'down', namespace: null, server: null, worker: null, workers: [], dashboard: null };
+  const asked = await askKeeper(home.socket, { cmd: 'status' }, () => {}, 2000);
+  const record = asked.kind === 'answer' ? asked.state.record : leftOver(readRecord(home.record));
+  const keeper = record !== undefined && isAlive(record.keeper.identity) ? record.keeper.identity.pid : null;
+  const server = record?.server ?? null;
+  const worker = record?.worker ?? null;
+  return {
+    home: path,
+    phase: keeper === null ? 'down' : (record?.phase ?? 'down'),
+    namespace: record?.namespace ?? null,
+    server: server && {
+      address: server.address,
+      pid: server.identity?.pid ?? null,
+      version: server.version,
+      uiUrl: server.uiUrl,
+    },
+    worker: worker && {
+      pid: worker.identity.pid,
+      supervisorPid: keeper,
+      startedAt: worker.startedAt,
+      restarts: worker.restarts,
+    },
+    workers: listWorkers(home.workers).map(({ identity, host, startedAt }) => ({ pid: identity.pid, host, startedAt })),
+    dashboard: null,
+  };
+}
+
+/** What still lives of a service whose keeper does not answer. */
+function leftOver(record: ServiceRecord | undefined): ServiceRecord | undefined {
+  if (record === undefined) return undefined;
+  const { server, worker } = record;
+  const serverLives = server?.identity ? isAlive(server.identity) : false;
+  return {
+    ...record,
+    server: serverLives ? server : null,
+    worker: worker !== null && isAlive(worker.identity) ? worker : null,
+  };
+}
