@@ -1,0 +1,147 @@
+import type Anthropic from '@anthropic-ai/sdk';
+import type { MessageCreateParamsStreaming } from '@anthropic-ai/sdk/resources/messages/messages';
+import { accumulate, emptyReply, eventsOfBlock, type ReplyState, type StreamEvent } from '../core/reply.ts';
+
+/** How reading a reply went. `fault`: why it stopped before its end. `answered`: the API had begun to answer. */
+export type StreamEnd = { state: ReplyState; answered: boolean; fault?: StreamFault };
+export type StreamFault =
+  | { kind: 'cancelled' }
+  | { kind: 'stalled' }
+  /** The stream ended, or broke, without the end of the message. */
+  | { kind: 'cut'; detail: string }
+  /** The API said no, before the reply or in the middle of it, or could not be reached. */
+  | { kind: 'error'; error: unknown };
+
+export type StreamIo = {
+  signal: AbortSignal;
+  /** Silence after which the API is given up; any event counts as a sign of life, pings too. */
+  stallMs: number;
+  onActivity(): void;
+  onText(text: string, thinking: boolean): void;
+  /** What is worth keeping of the reply so far: its head, each finished block, its end. */
+  onRecord(events: StreamEvent[]): void;
+};
+
+/** After the end of the message only the end of the connection is waited for, and that not for long. */
+const DRAIN_MS = 1_000;
+/** The longest that a timer can wait: the SDK's own time limit is out of the way, silence is ours to judge. */
+const NEVER_MS = 2 ** 31 - 1;
+
+/** Sends one request, once, and reads its stream. Never throws for what the API or the network does. */
+export async function readStream(
+  client: Anthropic,
+  body: MessageCreateParamsStreaming,
+  io: StreamIo,
+): Promise<StreamEnd> {
+  const { Stream } = await import('@anthropic-ai/sdk/core/streaming');
+  const abort = new AbortController();
+  const watch = watchSilence(io, abort);
+  let state = emptyReply;
+  let answered = false;
+  const stopped = (fault: StreamFault): StreamEnd => ({ state, answered, fault: watch.verdict() ?? fault });
+  try {
+    const options = { signal: abort.signal, timeout: NEVER_MS, maxRetries: 0 };
+    const response = await client.messages.create(body, options).asResponse();
+    if (!/^text\/event-stream\b/i.test(response.headers.get('content-type') ?? '')) {
+      return stopped(await noStream(response));
+    }
+    watch.alive();
+    for await (const { event, data } of Stream.rawEvents(response, abort)) {
+      watch.alive();
+      if (event === 'ping' || data === '') continue;
+      const parsed = parseEvent(data);
+      if (!parsed) return stopped({ kind: 'cut', detail: 'the reply holds what is no JSON' });
+      if (event === 'error' || parsed['type'] === 'error') {
+        return stopped({ kind: 'error', error: { error: parsed, headers: response.headers } });
+      }
+      answered = true;
+      state = accumulate(state, parsed);
+      take(state, parsed, io);
+      if (state.ended) watch.drain();
+    }
+  } catch (error) {
+    if (state.ended) return { state, answered };
+    return stopped(
+      answered ? { kind: 'cut', detail: `the connection broke (${messageOf(error)})` } : { kind: 'error', error },
+    );
+  } finally {
+    watch.end();
+  }
+  return state.ended ? { state, answered } : stopped({ kind: 'cut', detail: 'the connection was closed' });
+}
+
+/** Tells watchers and the record what an event brought. */
+function take(state: ReplyState, event: StreamEvent, io: StreamIo): void {
+  const { type, delta } = event;
+  if (type === 'content_block_delta' && typeof delta === 'object' && delta !== null) {
+    if ('text' in delta && typeof delta.text === 'string') io.onText(delta.text, false);
+    if ('thinking' in delta && typeof delta.thinking === 'string') io.onText(delta.thinking, true);
+  }
+  if (type === 'content_block_stop') io.onRecord(eventsOfBlock(state, Number(event['index'])));
+  else if (type === 'message_start' || type === 'message_delta' || type === 'message_stop') io.onRecord([event]);
+}
+
+/** Aborts the request when it is cancelled, or when nothing came for too long. */
+function watchSilence(io: StreamIo, abort: AbortController) {
+  let verdict: StreamFault | undefined;
+  let timer: NodeJS.Timeout | undefined;
+  let beats = 0;
+
+  const stop = (why: StreamFault): void => {
+    verdict ??= why;
+    abort.abort();
+  };
+  const cancel = (): void => stop({ kind: 'cancelled' });
+  const listen = (ms: number): void => {
+    clearTimeout(timer);
+    // After a pause of this process the timer is due before what has come meanwhile is read: look once more.
+    timer = setTimeout(() => {
+      const seen = beats;
+      setImmediate(() => setImmediate(() => seen === beats && stop({ kind: 'stalled' })));
+    }, ms);
+  };
+  io.signal.addEventListener('abort', cancel, { once: true });
+  if (io.signal.aborted) cancel();
+  listen(io.stallMs);
+  return {
+    verdict: () => verdict,
+    alive() {
+      beats += 1;
+      io.onActivity();
+      listen(io.stallMs);
+    },
+    drain() {
+      beats += 1;
+      listen(DRAIN_MS);
+    },
+    end() {
+      beats += 1;
+      clearTimeout(timer);
+      io.signal.removeEventListener('abort', cancel);
+      abort.abort();
+    },
+  };
+}
+
+/** A 200 that is no stream: an error that lost its status on the way, or a page of something in between. */
+async function noStream(response: Response): Promise<StreamFault> {
+  const type = response.headers.get('content-type') ?? 'nothing';
+  const body = parseEvent(await response.text());
+  if (body?.['type'] === 'error') return { kind: 'error', error: { error: body, headers: response.headers } };
+  const message = `200 with ${type} and no event stream; is ANTHROPIC_BASE_URL the address of a model API?`;
+  return { kind: 'error', error: new Error(message) };
+}
+
+function parseEvent(data: string): StreamEvent | undefined {
+  try {
+    const value: unknown = JSON.parse(data);
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as StreamEvent) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function messageOf(error: unknown): string {
+  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+  return cause instanceof Error ? cause.message : String(cause);
+}
