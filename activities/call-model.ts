@@ -80,6 +80,7 @@ async function ask({ hosts, files, agent, request, input, place, life }: Asking)
       purse: input.purse,
       signal: life.cancelled,
       spool: join(files.dir, spoolDir(turn, step, input.try ?? 0)),
+      asking: place.asking,
       prices: agent.prices,
       onText: text.add,
       onActivity: () => undefined,

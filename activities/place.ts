@@ -1,13 +1,17 @@
 import { activityInfo } from '@temporalio/activity';
 import { parseTurnId } from '../src/core/paths.ts';
 
-/** Where in a job an activity of a turn runs. `at`: when the workflow scheduled it, the same on every attempt. */
-export type TurnPlace = { job: string; turn: number; workflowId: string; at: number };
+/**
+ * Where in a job an activity of a turn runs. `at`: when the workflow scheduled it, the same on every attempt; `asking`
+ * names this activity, on every attempt the same and never used again.
+ */
+export type TurnPlace = { job: string; turn: number; workflowId: string; at: number; asking: string };
 
 export function turnPlace(): TurnPlace {
   const info = activityInfo();
-  const { workflowId } = info.workflowExecution!;
-  return { ...parseTurnId(workflowId), workflowId, at: info.scheduledTimestampMs };
+  const { workflowId, runId } = info.workflowExecution!;
+  const asking = `${runId}/${info.activityId}`;
+  return { ...parseTurnId(workflowId), workflowId, at: info.scheduledTimestampMs, asking };
 }
 
 /** The same for an activity of the job itself. */

@@ -235,6 +235,11 @@ export interface ModelIo {
   signal: AbortSignal;
   /** Absolute folder of the spool of this request. */
   spool: string;
+  /**
+   * Names this asking: the same when it is repeated because its completion was lost, another one whenever the workflow
+   * asks anew (run id and activity id). With it every outcome reports what it cost, exactly once.
+   */
+  asking?: string;
   prices?: unknown;
   onText(text: string, thinking: boolean): void;
   /** Any sign of life from the API. */
