@@ -49,5 +49,7 @@ export type JobEvent = { at: number } & (
     } & CallPlace)
   | { kind: 'prompt.opened'; id: string; key: string; tool: string; brief: string; since: number }
   | { kind: 'prompt.answered'; id: string; behavior: string; used: boolean; by?: string; message?: string }
+  /** So many events could not be written and are missing at this place. */
+  | { kind: 'events.lost'; lines: number; error: string }
 );
 export type EventKind = JobEvent['kind'];
