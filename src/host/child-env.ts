@@ -1,0 +1,38 @@
+/** Variables that belong to the runner: credentials for the model and addresses of its own service. A job's commands never get them. */
+const KEPT_BACK = [
+  /^ANTHROPIC_/,
+  /^CLAUDE_API_KEY/,
+  /^CLAUDE_CODE_OAUTH/,
+  /^CLAUDE_CODE_CLIENT_/,
+  /^CLAUDE_CODE_API_KEY/,
+  /^AWS_BEARER_TOKEN_BEDROCK$/,
+  /^TEMPORAL_/,
+  /^NIGHTSHIFT_/,
+];
+
+/** Nobody sits at a terminal: whatever would open an editor, a pager or a password prompt must end instead of waiting. */
+const UNATTENDED = { GIT_TERMINAL_PROMPT: '0', GIT_EDITOR: 'true', PAGER: 'cat', TERM: 'dumb' };
+
+type Env = Readonly<Record<string, string | undefined>>;
+
+/**
+ * The whole environment of a job's child process: the worker's, then the unattended defaults, then the job's variables;
+ * `mark` is the value of `NIGHTSHIFT_CALL`, by which the processes of a call are found.
+ */
+export function childEnv(processEnv: Env, jobEnv: Env, mark: string): Record<string, string> {
+  return {
+    ...handedOn(processEnv),
+    ...UNATTENDED,
+    ...handedOn(jobEnv),
+    CLAUDECODE: '1',
+    NIGHTSHIFT_CALL: mark,
+  };
+}
+
+function handedOn(env: Env): Record<string, string> {
+  const kept: Record<string, string> = {};
+  for (const [name, value] of Object.entries(env)) {
+    if (value !== undefined && !KEPT_BACK.some((pattern) => pattern.test(name))) kept[name] = value;
+  }
+  return kept;
+}

@@ -1,0 +1,138 @@
+import { z } from 'zod';
+import type { Recovery, ShellExit, ShellRun, ToolIo, ToolOutput } from '../core/ports.ts';
+import { isConcurrencySafeBash } from '../permissions/bash-readonly.ts';
+import { defineTool } from './define.ts';
+import { isInside, refusal } from './paths.ts';
+import { adoptProcess, type ProcessClaim } from './recover.ts';
+import { type Ran, shellReport, unfinishedText } from './shell-report.ts';
+import { briefText } from './text.ts';
+
+const DEFAULT_TIMEOUT_MS = 120_000;
+const MAX_TIMEOUT_MS = 600_000;
+/** A command whose output grows beyond this is killed. */
+const MAX_OUTPUT_BYTES = 5 * 1024 ** 3;
+
+const BashInput = z.strictObject({
+  command: z.string().describe('The command, as for `bash -c`.'),
+  timeout: z
+    .number()
+    .positive()
+    .optional()
+    .describe('Time limit in milliseconds; 120000 if not given, at most 600000.'),
+  description: z.string().optional().describe('What it does, in 5 to 10 words, for the people who watch.'),
+});
+type BashInput = z.infer<typeof BashInput>;
+
+const description = `Runs a command in bash and returns what it prints, stdout and stderr together.
+- The working directory is kept from one command to the next as long as it stays in the workspace; variables are not.
+- Nobody can answer: use the flags by which programs do not ask (\`-y\`, \`--no-edit\`), and start no editors or pagers.
+- At its time limit the command is killed with all that it started. Nothing it leaves in the background is kept.
+- Quote paths with blanks. Chain what belongs together with \`&&\`; send independent commands as calls of one reply.
+- To read, search and change files prefer Read, Grep, Glob, Edit and Write; to wait, Sleep.
+- Long output is saved to a file of which you see the beginning; of a failed command you see both ends.`;
+
+/** Runs a shell command that outlives its worker. */
+export const bash = defineTool<BashInput>({
+  name: 'Bash',
+  description,
+  input: BashInput,
+  isConcurrencySafe: (input) => isConcurrencySafeBash(input.command),
+  maxChars: 30_000,
+  brief: (input) => briefText(input.description || input.command),
+  access: (input) => ({ kind: 'bash', command: input.command }),
+  validate: (input) => commandFault(input.command),
+  run: runCommand,
+  recover: recoverCommand,
+});
+
+function commandFault(command: string): string | undefined {
+  if (command.trim() === '') return 'The command is empty. Say what to run.';
+  if (command.includes('\0')) return "The command holds a NUL character, which bash can't take. Leave it out.";
+  return undefined;
+}
+
+async function runCommand(input: BashInput, io: ToolIo): Promise<ToolOutput> {
+  const lost = await lostFolder(io);
+  if (lost !== undefined) return lost;
+  const ran = limitsOf(input, io.env);
+  await io.claim({ kind: 'process' } satisfies ProcessClaim);
+  let run: ShellRun;
+  try {
+    run = await io.shell.start(io.dir, { ...ran, cwd: io.cwd, env: io.env, mark: io.mark });
+  } catch (error) {
+    return refusal(`The command was not run. ${error instanceof Error ? error.message : String(error)}`);
+  }
+  return follow(run, ran, io);
+}
+
+function recoverCommand(claim: unknown, input: BashInput, io: ToolIo): Promise<Recovery> {
+  const ran = limitsOf(input, io.env);
+  return adoptProcess(claim, io, {
+    running: (run) => follow(run, ran, io),
+    ended: ({ exit, outputPath }) => finished(outputPath, ran, exit, io),
+    gone: (outputPath) =>
+      unfinishedText(
+        io.shell,
+        outputPath,
+        `Nobody saw how the command ended, and it may have acted: check what it was meant to change. ` +
+          'What it printed before:',
+      ),
+  });
+}
+
+/** A working directory that was deleted: running elsewhere instead could do harm there. */
+async function lostFolder(io: ToolIo): Promise<ToolOutput | undefined> {
+  if ((await io.files.stat(io.cwd))?.kind === 'directory') return undefined;
+  if ((await io.files.stat(io.root))?.kind !== 'directory') {
+    return refusal(`The workspace ${io.root} does not exist any more, so no command can run in it.`);
+  }
+  return {
+    ...refusal(
+      `The working directory ${io.cwd} does not exist any more, so the command was not run. The working directory is now ${io.root}.`,
+    ),
+    cwd: io.root,
+  };
+}
+
+/** Waits for the end; when the call is cancelled, kills the command with all that it started. */
+async function follow(run: ShellRun, ran: Ran, io: ToolIo): Promise<ToolOutput> {
+  let exit: ShellExit;
+  try {
+    exit = await run.exit(io.signal, (tail, bytes) => io.progress(tail, bytes));
+  } catch (error) {
+    if (!io.signal.aborted) throw error;
+    await run.kill();
+    const how = 'The command was killed because the call was cancelled; it may have acted. Its output so far:';
+    return refusal(await unfinishedText(io.shell, run.outputPath, how));
+  }
+  return finished(run.outputPath, ran, exit, io);
+}
+
+async function finished(outputPath: string, ran: Ran, exit: ShellExit, io: ToolIo): Promise<ToolOutput> {
+  const output = await shellReport(io.shell, outputPath, ran, exit);
+  if (exit.cwd === undefined || exit.cwd === io.files.real(io.cwd)) return output;
+  if (
+    isInside(
+      io.files.real(exit.cwd),
+      [io.root, ...io.directories].map((folder) => io.files.real(folder)),
+    )
+  ) {
+    return { ...output, cwd: exit.cwd };
+  }
+  const notice = `[The working directory is ${io.root} again: ${exit.cwd} is outside of the workspace.]`;
+  const text = typeof output.content === 'string' ? output.content : '';
+  return { ...output, cwd: io.root, content: text === '' ? notice : `${text}\n\n${notice}` };
+}
+
+/** A time limit beyond the ceiling is lowered to it, not refused. */
+function limitsOf(input: BashInput, env: Record<string, string>): Ran {
+  const usual = positive(env['BASH_DEFAULT_TIMEOUT_MS']) ?? DEFAULT_TIMEOUT_MS;
+  const ceiling = Math.max(usual, positive(env['BASH_MAX_TIMEOUT_MS']) ?? MAX_TIMEOUT_MS);
+  const timeoutMs = Math.min(Math.max(1, Math.round(input.timeout ?? usual)), ceiling);
+  return { command: input.command, timeoutMs, maxBytes: MAX_OUTPUT_BYTES };
+}
+
+function positive(text: string | undefined): number | undefined {
+  const value = Number(text);
+  return text !== undefined && Number.isSafeInteger(value) && value > 0 ? value : undefined;
+}

@@ -1,0 +1,11 @@
+import type { Tool } from '../core/ports.ts';
+import { bash } from './bash.ts';
+import { edit } from './edit.ts';
+import { glob } from './glob.ts';
+import { grep } from './grep.ts';
+import { read } from './read.ts';
+import { sleep } from './sleep.ts';
+import { write } from './write.ts';
+
+/** The tools that every job has, in the order in which the model gets them; a stable order keeps its prompt cache. */
+export const builtinTools: readonly Tool[] = [bash, read, edit, write, glob, grep, sleep];
