@@ -9,7 +9,7 @@ import type { MessagesRequest } from './request.ts';
 import type { Script } from './script.ts';
 import type { Sending } from './send.ts';
 import { ownThinking } from './signature.ts';
-import { createPromptCache, prefixHash, segments, tokensOf, type Segment } from './tokens.ts';
+import { createPromptCache, prefixHash, tokensOf, type Segment } from './tokens.ts';
 
 /** What the log should know of a request, as far as it was understood. */
 export type Known = Partial<Pick<LoggedRequest, 'job' | 'step' | 'attempt' | 'prefixHash' | 'usage'>>;
@@ -48,14 +48,13 @@ export function createModel(script: Script, now: () => number) {
   function count(body: unknown, beta: boolean): { input_tokens: number } | { error: ApiError } {
     const checked = checkCountRequest(body, stateFor(body, beta));
     if ('error' in checked) return checked;
-    return { input_tokens: tokensOf(segments(checked.request).at(-1)?.bytes ?? 0) };
+    return { input_tokens: tokensOf(checked.pieces.at(-1)?.bytes ?? 0) };
   }
 
   function answer(body: unknown, beta: boolean): Answer {
     const checked = checkRequest(body, stateFor(body, beta));
     if ('error' in checked) return { kind: 'error', error: checked.error };
-    const { request } = checked;
-    const pieces = segments(request);
+    const { request, pieces } = checked;
     const conversation = readConversation(request);
     const choice = chooseStep(plan, conversation);
     const seed = prefixHash(pieces);

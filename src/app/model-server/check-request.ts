@@ -5,7 +5,7 @@ import { checkPairs } from './check-pairs.ts';
 import { checkTools } from './check-tools.ts';
 import { findModel, type ModelLimits } from './models.ts';
 import { BETA_FIELDS, CountRequest, describeShapeFault, MessagesRequest } from './request.ts';
-import { segments, tokensOf } from './tokens.ts';
+import { segments, tokensOf, type Segment } from './tokens.ts';
 
 /** What the checks need to know besides the request. */
 export interface CheckState {
@@ -19,7 +19,17 @@ export interface CheckState {
   isOwnRedacted(data: string): boolean;
 }
 
-type Rule = (request: CountRequest & Partial<MessagesRequest>, state: CheckState) => ApiError | string | undefined;
+type Rule = (
+  request: CountRequest & Partial<MessagesRequest>,
+  state: CheckState,
+  pieces: readonly Segment[],
+) => ApiError | string | undefined;
+
+/** A request in normal form, cut into the pieces that are counted and cached. */
+export interface Checked<T> {
+  request: T;
+  pieces: readonly Segment[];
+}
 
 /** Each rule answers with the API's complaint; a plain string is an invalid_request_error. */
 const RULES: readonly Rule[] = [
@@ -73,9 +83,9 @@ const RULES: readonly Rule[] = [
     if (choice?.type !== 'any' && choice?.type !== 'tool') return undefined;
     return 'Thinking may not be enabled when tool_choice forces tool use.';
   },
-  (request, { limits }) => {
+  (request, { limits }, pieces) => {
     const window = findModel(request.model, limits)?.max_input_tokens ?? Infinity;
-    const input = tokensOf(segments(request).at(-1)?.bytes ?? 0);
+    const input = tokensOf(pieces.at(-1)?.bytes ?? 0);
     const output = request.max_tokens ?? 0;
     if (input > window) return tooLong(`prompt is too long: ${input} tokens > ${window} maximum`);
     if (input + output <= window) return undefined;
@@ -86,25 +96,26 @@ const RULES: readonly Rule[] = [
 ];
 
 /** What the API would complain about in a parsed JSON body, or the request in normal form. */
-export function checkRequest(body: unknown, state: CheckState): { request: MessagesRequest } | { error: ApiError } {
+export function checkRequest(body: unknown, state: CheckState): Checked<MessagesRequest> | { error: ApiError } {
   const shaped = MessagesRequest.safeParse(withoutBetaFields(body, state.beta));
   if (!shaped.success) return { error: apiError(400, describeShapeFault(shaped.error, body)) };
   return applyRules(shaped.data, state);
 }
 
 /** The same for a token count. */
-export function checkCountRequest(body: unknown, state: CheckState): { request: CountRequest } | { error: ApiError } {
+export function checkCountRequest(body: unknown, state: CheckState): Checked<CountRequest> | { error: ApiError } {
   const shaped = CountRequest.safeParse(withoutBetaFields(body, state.beta));
   if (!shaped.success) return { error: apiError(400, describeShapeFault(shaped.error, body)) };
   return applyRules(shaped.data, state);
 }
 
-function applyRules<T extends CountRequest>(request: T, state: CheckState): { request: T } | { error: ApiError } {
+function applyRules<T extends CountRequest>(request: T, state: CheckState): Checked<T> | { error: ApiError } {
+  const pieces = segments(request);
   for (const rule of RULES) {
-    const fault = rule(request, state);
+    const fault = rule(request, state, pieces);
     if (fault !== undefined) return { error: typeof fault === 'string' ? apiError(400, fault) : fault };
   }
-  return { request };
+  return { request, pieces };
 }
 
 function withoutBetaFields(body: unknown, beta: boolean): unknown {

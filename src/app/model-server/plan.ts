@@ -92,7 +92,7 @@ export function chooseStep(plan: Plan, conversation: Conversation): Choice {
   };
 }
 
-/** What goes wrong with a step's request number `attempt` (from 1): all of fail, then cut, stall, error_event, each so many times. */
+/** What goes wrong with a step's request number `attempt` (from 1): all of fail, then cut, error_event, stall, each so many times. */
 export function troubleOf(step: Step, attempt: number): Trouble | undefined {
   let before = 0;
   for (const { times, trouble } of troubles(step)) {
@@ -107,15 +107,15 @@ function* troubles(step: Step): Generator<{ times: number | 'forever' | undefine
   for (const { after, how, times } of step.cut ?? []) {
     yield { times, trouble: { kind: 'cut', after: parsePoint(after)!, how: how ?? 'close' } };
   }
-  for (const { after, for: time, pings, times } of step.stall ?? []) {
-    const ms = parseDuration(time) ?? Infinity;
-    yield { times, trouble: { kind: 'stall', after: parsePoint(after)!, ms, pings: pings ?? false } };
-  }
   for (const { type, message, after, times } of step.error_event ?? []) {
     const point = parsePoint(after ?? '1 event')!;
     yield {
       times,
       trouble: { kind: 'error', after: point, type: type ?? 'overloaded_error', message: message ?? 'Overloaded' },
     };
+  }
+  for (const { after, for: time, pings, times } of step.stall ?? []) {
+    const ms = parseDuration(time) ?? Infinity;
+    yield { times, trouble: { kind: 'stall', after: parsePoint(after)!, ms, pings: pings ?? false } };
   }
 }

@@ -187,11 +187,10 @@ export function describeShapeFault(error: z.ZodError, body: unknown, prefix = ''
     case 'invalid_value':
       return at(`Input should be ${orList(issue.values.map((entry) => `'${String(entry)}'`))}`);
     case 'invalid_union': {
-      const tag = typeof value === 'object' && value !== null && 'type' in value ? value.type : value;
-      if (tag === undefined || issue.path.at(-1) === undefined) return at('Field required');
-      return at(
-        `Input tag '${typeof tag === 'string' ? tag : JSON.stringify(tag)}' found using 'type' does not match any of the expected tags`,
-      );
+      // The path ends at the tag, and a block without tag was already reported as a missing field.
+      const owner = path.replace(/\.?type$/, '');
+      const tag = typeof value === 'string' ? value : JSON.stringify(value);
+      return `${owner ? `${owner}: ` : ''}Input tag '${tag}' found using 'type' does not match any of the expected tags`;
     }
     case 'too_small':
       return at(`Input should be greater than or equal to ${issue.minimum}`);

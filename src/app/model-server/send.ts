@@ -125,13 +125,17 @@ async function finish(response: ServerResponse, signal: AbortSignal): Promise<vo
   if (!response.writableFinished) await once(response, 'finish', { signal });
 }
 
+/** Milliseconds between the last bytes and a reset, because a reset takes away what the client has not read yet. */
+const RESET_AFTER = 20;
+
 /** Ends the connection early, after everything written so far has left this process. */
 async function cut(response: ServerResponse, how: 'fin' | 'close' | 'reset', signal: AbortSignal): Promise<void> {
   if (how === 'fin' && response.headersSent) return finish(response, signal);
   const { socket } = response;
   if (!socket || socket.destroyed) return;
-  const closed = once(socket, 'close');
-  if (how === 'reset') socket.write('', () => socket.resetAndDestroy());
+  if (how === 'reset' && response.headersSent) await wait(RESET_AFTER, undefined, { signal });
+  const closed = new Promise((resolve) => socket.once('close', resolve));
+  if (how === 'reset') socket.resetAndDestroy();
   else socket.destroySoon();
   await closed;
 }

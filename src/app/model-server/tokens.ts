@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { CountRequest } from './request.ts';
 
 /** One piece of a request in the order in which the API caches it: tools, system, messages. */
@@ -20,7 +20,7 @@ export function segments(request: CountRequest): Segment[] {
   let bytes = 0;
   const add = (kind: string, piece: object, size?: number) => {
     const json = kind + JSON.stringify(withoutMarks(piece));
-    prefix = createHash('sha256').update(prefix).update(json).digest('hex');
+    prefix = hash('sha256', prefix + json);
     bytes += size ?? Buffer.byteLength(json);
     const ttl = markOf(piece);
     found.push({ prefix, bytes, ...(ttl && { ttl }) });
@@ -56,7 +56,7 @@ export function tokensOf(bytes: number): number {
 
 /** Identifies system, tools and messages of a request, cache_control left out. */
 export function prefixHash(pieces: readonly Segment[]): string {
-  return pieces.at(-1)?.prefix ?? createHash('sha256').digest('hex');
+  return pieces.at(-1)?.prefix ?? hash('sha256', '');
 }
 
 /** The tokens that a request's input is billed as. */
