@@ -1,0 +1,59 @@
+import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
+import { eventsFile, jobDir } from '../core/paths.ts';
+import type { JobFiles, Ledger } from '../core/ports.ts';
+import { JobId } from '../shapes/ids.ts';
+import { createBlobs } from './blobs.ts';
+import { makeFolder, writeDurably } from './durable-file.ts';
+import { createEvents } from './events.ts';
+import { removeRecord, writeRecord } from './records.ts';
+import { createTranscript } from './transcript-store.ts';
+
+/** Folder of the blobs, below the job's folder. */
+export const blobsDir = 'blobs';
+
+/** What a job's files are made with: `ledger` gets the absolute folder of the job. */
+export type JobFilesOptions = { ledger: (dir: string) => Ledger };
+
+/** Everything of one job below a home (absolute); makes the job's folder. @throws StoreError, or an error for a bad id. */
+export async function openJobFiles(home: string, job: string, { ledger }: JobFilesOptions): Promise<JobFiles> {
+  const id = JobId.parse(job);
+  const dir = join(home, jobDir(id));
+  await makeFolder(dir);
+  const blobs = createBlobs(join(dir, blobsDir));
+  return {
+    id,
+    dir,
+    blobs,
+    transcript: createTranscript(blobs),
+    ledger: ledger(dir),
+    events: createEvents(join(dir, eventsFile)),
+    writeRecord: (record) => writeRecord(dir, record),
+    removeRecord: () => removeRecord(dir),
+    async keepResult(name, bytes) {
+      const path = resolve(dir, name);
+      if (!isBelow(dir, path)) throw new Error(`A result of job ${id} must be kept below its folder, not at ${path}`);
+      await makeFolder(dirname(path));
+      await writeDurably(path, bytes);
+      return path;
+    },
+  };
+}
+
+/** The same, once per job and process, so that a job's events keep their order and its ledger knows its own calls. */
+export function createJobOpener(home: string, options: JobFilesOptions): (job: string) => Promise<JobFiles> {
+  const open = new Map<string, Promise<JobFiles>>();
+  return (job) => {
+    const known = open.get(job);
+    if (known) return known;
+    const files = openJobFiles(home, job, options);
+    open.set(job, files);
+    // A job that could not be opened is tried again by the next who asks.
+    files.catch(() => open.delete(job));
+    return files;
+  };
+}
+
+function isBelow(dir: string, path: string): boolean {
+  const way = relative(dir, path);
+  return way !== '' && way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way);
+}
