@@ -12,7 +12,7 @@ import { ownThinking } from './signature.ts';
 import { createPromptCache, prefixHash, tokensOf, type Segment } from './tokens.ts';
 
 /** What the log should know of a request, as far as it was understood. */
-export type Known = Partial<Pick<LoggedRequest, 'job' | 'step' | 'attempt' | 'prefixHash' | 'usage'>>;
+type Known = Partial<Pick<LoggedRequest, 'job' | 'step' | 'attempt' | 'prefixHash' | 'usage'>>;
 
 /** What to do with a request for a message. */
 export type Answer = Known &

@@ -63,7 +63,7 @@ function writtenBlocks({ step }: PlannedStep): WrittenBlock[] {
 }
 
 function toReplyBlock(block: WrittenBlock, seed: string): ReplyBlock {
-  if (block.type === 'text') return { type: 'text', text: asText(block.text) };
+  if (block.type === 'text' && Object.keys(block).length === 2) return { type: 'text', text: asText(block.text) };
   if (block.type === 'thinking') {
     const thinking = asText(block.thinking);
     const signature = typeof block.signature === 'string' ? block.signature : signThinking(thinking);

@@ -32,8 +32,12 @@ const Fail = z.strictObject({
   status: z.int().min(400).max(599),
   type: ErrorType.optional(),
   message: z.string().optional(),
-  /** Seconds, or the header's text as it is. */
-  retry_after: z.union([z.number().nonnegative(), z.string()]).optional(),
+  retry_after: z
+    .custom<number | string>(
+      (value) => parseDuration(value) !== undefined || (typeof value === 'string' && !Number.isNaN(Date.parse(value))),
+      'expected a number of seconds, a duration such as 30s, or a date',
+    )
+    .optional(),
   headers: z.record(z.string(), z.string()).optional(),
   /** Sent instead of the API's error shape: a string as HTML (what a proxy answers), anything else as JSON. */
   body: z.unknown().optional(),

@@ -5,6 +5,7 @@ import { createModel, parseBody, type Answer } from './answer.ts';
 import { apiError, errorBody, type ApiError } from './api-error.ts';
 import { checkScript } from './load-script.ts';
 import { findModel, modelInfo, modelPage } from './models.ts';
+import { parseDuration } from './notation.ts';
 import { createRequestLog, type LoggedRequest } from './request-log.ts';
 import type { Script } from './script.ts';
 import { sendReply } from './send.ts';
@@ -114,7 +115,7 @@ function createHandler(script: Script, log: ReturnType<typeof createRequestLog>,
       const { status, body, message, type } = failure;
       const error = apiError(status, message, type);
       for (const [name, value] of Object.entries(failure.headers ?? {})) response.setHeader(name, value);
-      if (failure.retry_after !== undefined) response.setHeader('retry-after', String(failure.retry_after));
+      if (failure.retry_after !== undefined) response.setHeader('retry-after', retryAfter(failure.retry_after));
       response.writeHead(status, { 'content-type': typeof body === 'string' ? 'text/html' : 'application/json' });
       response.end(failureText(body, error, requestId));
       log.end(entry, { status, refused: error.message, events: 1, outcome: 'complete' });
@@ -176,6 +177,12 @@ type Failure = Extract<Answer, { kind: 'fail' }>['fail'];
 function failureText(body: unknown, error: ApiError, requestId: string): string {
   if (body === undefined) return errorBody(error, requestId);
   return typeof body === 'string' ? body : JSON.stringify(body);
+}
+
+/** The header counts in seconds, and so does a plain number; a duration is rounded up to them. */
+function retryAfter(written: number | string): string {
+  const ms = typeof written === 'string' ? parseDuration(written) : undefined;
+  return ms === undefined ? String(written) : String(Math.ceil(ms / 1000));
 }
 
 /** What the log can say of a body before it is checked. */

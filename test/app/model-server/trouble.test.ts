@@ -28,7 +28,7 @@ test('scripted errors come first, so many times, then the answer', async () => {
       {
         fail: [
           { status: 429, retry_after: 7, headers: { 'x-should-retry': 'true' } },
-          { status: 529, times: 2 },
+          { status: 529, times: 2, retry_after: '1500ms' },
           { status: 503, body: '<html>busy</html>' },
           { status: 400, message: 'Your credit balance is too low', type: 'billing_error' },
         ],
@@ -44,8 +44,8 @@ test('scripted errors come first, so many times, then the answer', async () => {
   }
   expect(seen).toEqual([
     [429, 'rate_limit_error', '7'],
-    [529, 'overloaded_error', null],
-    [529, 'overloaded_error', null],
+    [529, 'overloaded_error', '2'],
+    [529, 'overloaded_error', '2'],
     [503, null, null],
     [400, 'billing_error', null],
   ]);
@@ -96,6 +96,21 @@ test.each([
     'close',
     'fin',
     ['message_start', 'content_block_start', 'ping', 'content_block_delta', 'content_block_stop'],
+    false,
+  ],
+  [
+    'end',
+    'close',
+    'fin',
+    [
+      'message_start',
+      'content_block_start',
+      'ping',
+      'content_block_delta',
+      'content_block_stop',
+      'message_delta',
+      'message_stop',
+    ],
     false,
   ],
 ] as const)('cut after %s by %s: the client sees %s', async (after, how, ended, expected, isWhole) => {
@@ -210,13 +225,24 @@ test('a stall before the first byte ends with the client', async () => {
   expect(await server.waitFor(({ outcome }) => outcome !== 'open')).toMatchObject({ outcome: 'stalled', events: 0 });
 });
 
+test('a stall at the end holds the connection after everything was said', async () => {
+  const { client, server } = await serve({ steps: [{ text: 'hello', stall: [{ after: 'end', for: 'forever' }] }] });
+  const stream = client.messages.stream(ask('go'));
+  const failed = stream.finalMessage().catch((error: unknown) => error);
+  expect(await stream.emitted('message')).toMatchObject({ stop_reason: 'end_turn' });
+  expect(await server.waitFor(({ stalled }) => stalled === true)).toMatchObject({ events: 7 });
+  stream.abort();
+  await failed;
+  expect((await server.waitFor(({ outcome }) => outcome !== 'open')).outcome).toBe('stalled');
+});
+
 test('delay and duration spread a reply over time, with pings between', async () => {
   const { server } = await serve({
     steps: [{ text: 'x'.repeat(40), chunk: 4, delay: '40ms', duration: '150ms', ping_every: '20ms' }],
   });
   const began = performance.now();
   const { events } = await rawEvents(server, ask('go'));
-  expect(performance.now() - began).toBeGreaterThan(180);
+  expect(performance.now() - began).toBeGreaterThan(150);
   expect(events.filter(({ event }) => event === 'ping').length).toBeGreaterThan(4);
 });
 
