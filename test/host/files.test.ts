@@ -1,0 +1,139 @@
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createFiles } from '../../src/host/files.ts';
+
+const files = createFiles();
+let dir: string;
+beforeEach(() => {
+  dir = realpathSync(mkdtempSync(join(tmpdir(), 'files-')));
+});
+afterEach(() => rmSync(dir, { recursive: true, force: true }));
+const at = (name: string) => join(dir, name);
+/** The pid of a process that has ended. */
+const deadPid = () => spawnSync('true').pid;
+
+describe('writing a file', () => {
+  it('makes missing folders, leaves nothing else behind, and takes bytes or text', async () => {
+    await files.write(at('a/b/c'), 'text ü');
+    expect(readFileSync(at('a/b/c'), 'utf8')).toBe('text ü');
+    await files.write(at('a/b/c'), new Uint8Array([0, 255]));
+    expect([...readFileSync(at('a/b/c'))]).toEqual([0, 255]);
+    expect(readdirSync(at('a/b'))).toEqual(['c']);
+  });
+
+  it('replaces by rename, so that a reader sees the old or the new content', async () => {
+    await files.write(at('a'), 'old');
+    const before = statSync(at('a')).ino;
+    await files.write(at('a'), 'new');
+    expect(statSync(at('a')).ino).not.toBe(before);
+  });
+
+  it('keeps the mode and the owner of what it replaces, and gives new files the usual mode', async () => {
+    writeFileSync(at('a'), 'old');
+    chmodSync(at('a'), 0o4751);
+    const owner = process.getuid?.() === 0 ? 12_345 : process.getuid!();
+    chownSync(at('a'), owner, process.getgid!());
+    chmodSync(at('a'), 0o4751);
+    await files.write(at('a'), 'new');
+    expect(statSync(at('a')).mode & 0o7777).toBe(0o4751);
+    expect(statSync(at('a')).uid).toBe(owner);
+    await files.write(at('b'), 'new');
+    expect(statSync(at('b')).mode & 0o777).toBe(0o666 & ~process.umask());
+  });
+
+  it('follows a link, also one whose target is not there yet', async () => {
+    writeFileSync(at('target'), 'old');
+    symlinkSync('target', at('link'));
+    symlinkSync('new/target', at('dangling'));
+    await files.write(at('link'), 'one');
+    await files.write(at('dangling'), 'two');
+    expect(readFileSync(at('target'), 'utf8')).toBe('one');
+    expect(readFileSync(at('new/target'), 'utf8')).toBe('two');
+    expect(lstatSync(at('link')).isSymbolicLink() && lstatSync(at('dangling')).isSymbolicLink()).toBe(true);
+  });
+
+  it('writes many files and one file at once', async () => {
+    const texts = Array.from({ length: 20 }, (_, n) => String(n));
+    await Promise.all(texts.map((text) => files.write(at('same'), text)));
+    expect(texts).toContain(readFileSync(at('same'), 'utf8'));
+    expect(readdirSync(dir)).toEqual(['same']);
+  });
+
+  it('removes what a process that died left half written, and nothing of a living one', async () => {
+    const [dead, alive] = [`.a.${deadPid()}-1.nightshift`, `.a.${process.ppid}-1.nightshift`];
+    for (const name of [dead, alive, '.a.x.nightshift', '.b.1-1.nightshift']) writeFileSync(at(name), 'half');
+    await files.write(at('a'), 'whole');
+    expect(readdirSync(dir).sort()).toEqual([alive, '.a.x.nightshift', '.b.1-1.nightshift', 'a'].sort());
+  });
+
+  it('takes names as long as the file system does', async () => {
+    const name = 'ü'.repeat(127);
+    await files.write(at(name), 'x');
+    expect(readdirSync(dir)).toEqual([name]);
+  });
+
+  it.each<[string, (path: string) => void, string]>([
+    ['a folder', (path) => mkdirSync(path), 'EISDIR'],
+    ['a pipe', (path) => void spawnSync('mkfifo', [path]), 'EINVAL'],
+    ['a circle of links', (path) => symlinkSync(path, path), 'ELOOP'],
+  ])('refuses %s and leaves nothing behind', async (_, make, code) => {
+    make(at('a'));
+    await expect(files.write(at('a'), 'x')).rejects.toMatchObject({ code });
+    expect(readdirSync(dir)).toEqual(['a']);
+  });
+});
+
+describe('looking at files', () => {
+  it('tells what a path is, through links', async () => {
+    writeFileSync(at('file'), 'four');
+    symlinkSync('file', at('link'));
+    expect(await files.stat(at('link'))).toMatchObject({
+      kind: 'file',
+      bytes: 4,
+      mode: statSync(at('file')).mode & 0o7777,
+    });
+    expect(await files.stat(dir)).toMatchObject({ kind: 'directory' });
+    expect(await files.stat('/dev/null')).toMatchObject({ kind: 'other' });
+    expect(await files.stat(at('none'))).toBeUndefined();
+    expect(await files.stat(at('file/below'))).toBeUndefined();
+  });
+
+  it('lists names in order', async () => {
+    for (const name of ['b', 'a', '.c']) writeFileSync(at(name), '');
+    expect(await files.list(dir)).toEqual(['.c', 'a', 'b']);
+  });
+
+  it('resolves links in what exists and in the parents of what does not', () => {
+    mkdirSync(at('real/sub'), { recursive: true });
+    symlinkSync('real', at('link'));
+    symlinkSync('../elsewhere/file', at('real/dangling'));
+    expect(files.real(at('link/sub'))).toBe(at('real/sub'));
+    expect(files.real(at('link/new/file'))).toBe(at('real/new/file'));
+    expect(files.real(at('link/dangling'))).toBe(at('elsewhere/file'));
+    expect(files.real(at('link/../link/sub/.'))).toBe(at('real/sub'));
+    expect(existsSync(at('elsewhere'))).toBe(false);
+  });
+
+  it('refuses a circle of links', () => {
+    symlinkSync('b', at('a'));
+    symlinkSync('a', at('b'));
+    expect(() => files.real(at('a'))).toThrow(expect.objectContaining({ code: 'ELOOP' }));
+  });
+});
