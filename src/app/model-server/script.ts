@@ -10,6 +10,11 @@ const Point = z.custom<string>(
   (value) => typeof value === 'string' && parsePoint(value) !== undefined,
   'expected one of: start, first_byte, "3 events", "120 bytes", "block 0", end',
 );
+/** Elsewhere it would stand inside another event. */
+const PointBetween = Point.refine(
+  (point) => parsePoint(point)?.at !== 'bytes' && point !== 'first_byte',
+  'an error event stands between events: write start, "3 events", "block 0" or end',
+);
 const Pattern = z.custom<string>(
   (value) => typeof value === 'string' && value !== '' && parsePattern(value) !== undefined,
   'expected a text to look for, or a regular expression between slashes such as /fix (it|them)/i',
@@ -62,7 +67,7 @@ const Stall = z.strictObject({
 const ErrorEvent = z.strictObject({
   type: ErrorType.optional(),
   message: z.string().optional(),
-  after: Point.optional(),
+  after: PointBetween.optional(),
   times: Times.optional(),
 });
 

@@ -41,6 +41,11 @@ const BROKEN: Array<[what: string, yaml: string, message: string | RegExp]> = [
     /^s\.yaml:4: .*expected one of: start, first_byte/,
   ],
   [
+    'an error event inside an event',
+    'steps:\n  - text: a\n    error_event: { after: 9 bytes }\n',
+    'an error event stands between events',
+  ],
+  [
     'a wrong count',
     'steps:\n  - text: a\n    fail: { status: 500, times: 0 }\n',
     /times: expected a whole number from 1, or forever/,
