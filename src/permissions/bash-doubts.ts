@@ -1,0 +1,43 @@
+import type { ArithmeticWord, ParameterExpansionPart, TestBinaryExpression, TestUnaryExpression, Word } from 'unbash';
+
+/** Why an expansion may do more than put in a value: bash evaluates indexes, offsets and indirect names as arithmetic, which runs substitutions. */
+export function expansionDoubt(node: ParameterExpansionPart): string | undefined {
+  if (node.prefix === '!') return 'an expansion is indirect';
+  if (node.index && !/^(?:[@*]|\d+)$/.test(node.index.text)) return 'an expansion has a computed index';
+  const operation = node.operation;
+  if (!operation) return undefined;
+  switch (operation.type) {
+    case 'Default':
+      return operation.operator.includes('=') ? 'an expansion sets a variable' : undefined;
+    case 'Slice':
+      return [operation.offset, operation.length].every((word) => word === undefined || /^\s*-?\d*\s*$/.test(word.text))
+        ? undefined
+        : 'an expansion has a computed offset';
+    case 'Remove':
+    case 'Replace':
+    case 'CaseModification':
+      return undefined;
+    default:
+      return 'an expansion transforms its value';
+  }
+}
+
+/** Whether a word of an arithmetic expression is a number, so that nothing hidden is evaluated. */
+export function arithmeticIsPlain(node: ArithmeticWord): boolean {
+  return /^\s*(?:\d+|0[xX][0-9a-fA-F]+|\$[#?$!]|\$\{#\w+\})\s*$/.test(node.value);
+}
+
+const numeric = new Set(['-eq', '-ne', '-lt', '-le', '-gt', '-ge']);
+
+/** Why a test inside `[[ ]]` may run what stands in a variable. */
+export function testDoubt(node: TestUnaryExpression | TestBinaryExpression): string | undefined {
+  if (node.type === 'TestUnary')
+    return node.operator === '-v' || node.operator === '-R' ? 'a test looks a name up' : undefined;
+  return numeric.has(node.operator) && ![node.left, node.right].every(isNumber)
+    ? 'arithmetic may run commands that stand in a variable'
+    : undefined;
+}
+
+function isNumber(word: Word): boolean {
+  return /^"?(?:-?\d+|\$[#?]|\$\{#\w+\})"?$/.test(word.text);
+}

@@ -1,0 +1,79 @@
+import type { Folders } from './bash-analysis.ts';
+import type { BashWord, Piece } from './bash-words.ts';
+import type { PermissionContext } from './call.ts';
+import { joinPath, normalisePath, segmentsOf } from './paths.ts';
+import type { PathPattern } from './path-rules.ts';
+import { ANY, literal, STAR } from './wildcard.ts';
+
+/** Where a word of a command may lead: known paths (absolute, links and `..` as written), or a pattern of them below a known folder. */
+export type Place =
+  | { kind: 'paths'; paths: readonly string[] }
+  | { kind: 'below'; folders: readonly string[]; patterns: readonly PathPattern[] }
+  | { kind: 'unknown' };
+
+/** The absolute folders that a command may run in; `undefined` when they can't be told. */
+export function foldersOf(folders: Folders, ctx: PermissionContext): string[] | undefined {
+  if (folders === 'unknown') return undefined;
+  const found: string[] = [];
+  for (const way of folders) {
+    let at = ctx.cwd;
+    for (const word of way) {
+      const target = textOf(word.pieces, ctx);
+      if (target === undefined || word.splits) return undefined;
+      at = joinPath(at, target);
+    }
+    found.push(at);
+  }
+  return [...new Set(found)];
+}
+
+/** Finds where a word leads when it is taken as a path. */
+export function placeOf(word: BashWord, folders: Folders, ctx: PermissionContext): Place {
+  const bases = foldersOf(folders, ctx);
+  const text = textOf(word.pieces, ctx);
+  if (text !== undefined) {
+    if (text.startsWith('/')) return { kind: 'paths', paths: [text] };
+    return bases ? { kind: 'paths', paths: bases.map((base) => joinPath(base, text)) } : { kind: 'unknown' };
+  }
+  const glob = globOf(word.pieces, ctx);
+  if (!glob || glob.rest.includes('..')) return { kind: 'unknown' };
+  const starts = glob.folder.startsWith('/') ? [glob.folder] : bases?.map((base) => joinPath(base, glob.folder));
+  if (!starts) return { kind: 'unknown' };
+  return {
+    kind: 'below',
+    folders: starts,
+    patterns: starts.map((start) => [...segmentsOf(normalisePath(start)).map(literal), ...glob.rest.map(globPattern)]),
+  };
+}
+
+function textOf(pieces: readonly Piece[], ctx: PermissionContext): string | undefined {
+  const texts = pieces.map((piece, i) => {
+    if (piece.kind === 'text') return piece.text;
+    if (piece.kind === 'home') return ctx.home;
+    return piece.kind === 'here' && i === 0 ? '.' : undefined;
+  });
+  return texts.includes(undefined) ? undefined : texts.join('');
+}
+
+/** Stand-ins for wildcards, from the private area of Unicode; a text that holds them only becomes less certain. */
+const star = '\uE000';
+const question = '\uE001';
+
+/** Splits a word with wildcards into the folder before the first one and the folders after it. */
+function globOf(pieces: readonly Piece[], ctx: PermissionContext): { folder: string; rest: string[] } | undefined {
+  const marked = pieces.map((piece): Piece =>
+    piece.kind === 'glob' ? { kind: 'text', text: piece.text === '*' ? star : question } : piece,
+  );
+  const text = textOf(marked, ctx);
+  if (text === undefined) return undefined;
+  const first = text.search(/[\uE000\uE001]/);
+  const slash = text.lastIndexOf('/', first);
+  return { folder: slash < 0 ? '.' : text.slice(0, slash) || '/', rest: text.slice(slash + 1).split('/') };
+}
+
+function globPattern(text: string): number[] {
+  return literal(text).map((code) => {
+    if (code === star.charCodeAt(0)) return STAR;
+    return code === question.charCodeAt(0) ? ANY : code;
+  });
+}

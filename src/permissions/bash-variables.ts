@@ -1,0 +1,16 @@
+/** Variables that change how a program talks, not what it runs. */
+const safe = new Set(
+  'NODE_ENV LANG LANGUAGE LC_ALL LC_CTYPE LC_COLLATE LC_MESSAGES LC_NUMERIC LC_TIME TZ NO_COLOR FORCE_COLOR CLICOLOR CLICOLOR_FORCE COLORTERM TERM COLUMNS LINES CI DEBUG RUST_BACKTRACE RUST_LOG PYTHONUNBUFFERED PYTHONDONTWRITEBYTECODE PYTHONIOENCODING GOOS GOARCH CGO_ENABLED GIT_TERMINAL_PROMPT'.split(
+    ' ',
+  ),
+);
+
+/** Whether an allow rule looks past an assignment of this variable. */
+export function isSafeVariable(name: string): boolean {
+  return safe.has(name);
+}
+
+/** Whether a loop may set this variable without changing what programs do. */
+export function isLoopVariable(name: string): boolean {
+  return /^[a-z_][a-z0-9_]*$/.test(name) && !/_proxy$|^histchars$|^auto_resume$/.test(name);
+}

@@ -1,0 +1,47 @@
+import type { Behavior, Mode } from '../shapes/permission.ts';
+
+/** One path that a call touches. `search` reads and `tree` changes everything below it. Relative paths start at the working directory. */
+export type PathUse = { path: string; use: 'read' | 'search' | 'edit' | 'tree' };
+
+/** What a call is about, as its tool says. */
+export type CallTraits = {
+  access: 'read' | 'edit' | 'bash' | 'fetch' | 'other' | 'none';
+  paths: PathUse[];
+  command?: string;
+  url?: string;
+  /** Only a person, or a hook that brings the answer, can let it through. */
+  requiresInteraction?: boolean;
+  mcp?: { server: string; readOnly: boolean };
+  /** The tool's own verdict on this input. */
+  check?: { behavior: Behavior; text: string };
+};
+
+/** A call whose input its tool accepted. `input` is what the model wrote, before any normalisation. */
+export type CheckedCall = {
+  tool: string;
+  /** Other names that the tool goes by. */
+  aliases?: readonly string[];
+  input: unknown;
+  traits: CallTraits;
+  /** The merged answer of the PreToolUse hooks; `answered`: it came with a new input. */
+  hook?: { behavior: Behavior; reason: string; answered?: boolean };
+};
+
+/** A path as it was named (absolute, without `.` and `..`) and where it leads once every link is followed. */
+export type ResolvedPath = { path: string; real: string };
+
+/** Where a call happens. All paths are absolute. */
+export type PermissionContext = {
+  cwd: string;
+  /** Where the job started: relative rules and the first working directory. */
+  root: string;
+  home: string;
+  nightshiftHome?: string;
+  /** Folders that may be read without asking although they lie elsewhere, such as the job's kept results. */
+  readable?: readonly string[];
+  /** Bash runs inside a sandbox that makes its commands harmless. */
+  sandboxed?: boolean;
+  /** The mode the job is in now, when it changed since the rules were taken. */
+  mode?: Mode;
+  resolve: (path: string) => ResolvedPath;
+};

@@ -1,0 +1,238 @@
+import type { Decision, Mode, Rules } from '../shapes/permission.ts';
+import { analyse } from './bash.ts';
+import type { BashAnalysis } from './bash-analysis.ts';
+import { coverBash, type Coverage } from './bash-cover.ts';
+import { bashDanger, writesFiles } from './bash-safety.ts';
+import { forbids } from './bash-text.ts';
+import type { CheckedCall, PermissionContext } from './call.ts';
+import { compile, type CompiledRule, type CompiledRules } from './compile.ts';
+import { isWithin, locate } from './locate.ts';
+import { modeInForce } from './modes.ts';
+import { isOwnState, protectedPlace } from './protected.ts';
+import { coversDomain, coversNamed, coversParameter, coversWholeTool, ruleNames } from './rule-match.ts';
+import { sourceText } from './rules.ts';
+import { changes, ruleForbidsUse, ruleForUse, usesOf, type Use } from './uses.ts';
+
+/** A call with everything that the judges look at, worked out once. */
+export type Case = {
+  call: CheckedCall;
+  rules: CompiledRules;
+  mode: Mode;
+  ctx: PermissionContext;
+  directories: readonly string[];
+  bash?: BashAnalysis;
+  uses: readonly Use[];
+  /** Why nothing allows it, as far as that is known. */
+  open?: string;
+};
+
+type Judge = (facts: Case) => Decision | undefined;
+
+/** Works out the facts of a call. */
+export function caseOf(call: CheckedCall, rules: Rules, ctx: PermissionContext): Case {
+  const bash = call.traits.access === 'bash' ? analyse(call.traits.command ?? '') : undefined;
+  return {
+    call,
+    rules: compile(rules),
+    mode: modeInForce(ctx.mode ?? rules.mode, rules.disableBypass),
+    ctx,
+    directories: rules.directories,
+    ...(bash ? { bash } : {}),
+    uses: usesOf(call, bash, ctx),
+  };
+}
+
+/** The judges in the order of their word. The first four are what a hook, a mode or an allow rule can't overrule. */
+export const judges: readonly Judge[] = [
+  hookDeny,
+  denyRule,
+  askRule,
+  toolCheck,
+  hookAsk,
+  modeJudge,
+  allowRule,
+  toolAllow,
+  hookAllow,
+];
+
+function hookDeny({ call }: Case): Decision | undefined {
+  return call.hook?.behavior === 'deny'
+    ? { behavior: 'deny', reason: { kind: 'hook', text: call.hook.reason } }
+    : undefined;
+}
+
+function denyRule(facts: Case): Decision | undefined {
+  const rule = facts.rules.deny.find((one) => covered(one, facts) === true);
+  return rule && byRule(rule);
+}
+
+function askRule(facts: Case): Decision | undefined {
+  const rule = facts.rules.ask.find((one) => !isSandboxed(one, facts) && covered(one, facts) !== false);
+  return rule && byRule(rule);
+}
+
+/** Asking about all of Bash is pointless where a sandbox makes its commands harmless. */
+function isSandboxed(rule: CompiledRule, facts: Case): boolean {
+  return rule.bare && rule.rule.tool === 'Bash' && runsInSandbox(facts);
+}
+
+function runsInSandbox({ call, ctx, mode }: Case): boolean {
+  const { input } = call;
+  const leaves =
+    typeof input === 'object' &&
+    input !== null &&
+    'dangerouslyDisableSandbox' in input &&
+    input.dangerouslyDisableSandbox === true;
+  return ctx.sandboxed === true && mode !== 'plan' && !leaves && call.traits.access === 'bash';
+}
+
+/** Whether a deny or ask rule covers a call; `maybe` when that depends on what is only known when the call runs. */
+function covered(rule: CompiledRule, { call, bash, uses, ctx }: Case): boolean | 'maybe' {
+  if (coversWholeTool(rule, call) || coversParameter(rule, call) || coversDomain(rule, call) || coversNamed(rule, call))
+    return true;
+  const answers = [
+    ...(bash && rule.command && ruleNames(call).includes(rule.rule.tool)
+      ? bash.commands.map((command) => forbids(rule.command!, command, ctx.home))
+      : []),
+    ...uses.map((use) => ruleForbidsUse(rule, use, call, ctx)),
+  ];
+  if (answers.includes(true)) return true;
+  return answers.includes('maybe') ? 'maybe' : false;
+}
+
+function toolCheck(facts: Case): Decision | undefined {
+  const { call, bash, ctx, directories } = facts;
+  const { check, requiresInteraction, mcp } = call.traits;
+  if (check && check.behavior !== 'allow')
+    return { behavior: check.behavior, reason: { kind: 'tool', text: check.text } };
+  const answered = call.hook?.behavior === 'allow' && call.hook.answered === true && !mcp;
+  if (requiresInteraction && !answered)
+    return { behavior: 'ask', reason: { kind: 'tool', text: `${call.tool} always asks a person.` } };
+  const danger = bash && bashDanger(bash, ctx, directories);
+  if (danger !== undefined) return safety(danger);
+  const own = facts.uses.find(
+    (use) =>
+      use.place.kind !== 'unknown' && pathsOf(use).some((path) => isOwnState(locate(path, ctx), ctx, !changes(use))),
+  );
+  if (own) return safety(`${own.text} belongs to nightshift's own state.`);
+  const doubt = doubtfulRule(facts);
+  return doubt === undefined ? undefined : safety(doubt);
+}
+
+/** Why a deny rule may be meant although that can't be told from the command's text. */
+function doubtfulRule(facts: Case): string | undefined {
+  const maybe = facts.rules.deny.find((rule) => covered(rule, facts) === 'maybe');
+  if (maybe) return `Whether the deny rule ${maybe.rule.text} covers it is only known when it runs.`;
+  const [doubt] = facts.bash?.unclear ?? [];
+  const content = [...facts.rules.deny, ...facts.rules.ask].find((rule) => rule.command !== undefined);
+  if (doubt === undefined || !content) return undefined;
+  return `Whether the ${content.list} rule ${content.rule.text} covers it can't be told: ${doubt}.`;
+}
+
+function pathsOf(use: Use): readonly string[] {
+  if (use.place.kind === 'paths') return use.place.paths;
+  return use.place.kind === 'below' ? use.place.folders : [];
+}
+
+function hookAsk({ call }: Case): Decision | undefined {
+  return call.hook?.behavior === 'ask'
+    ? { behavior: 'ask', reason: { kind: 'hook', text: call.hook.reason } }
+    : undefined;
+}
+
+function modeJudge(facts: Case): Decision | undefined {
+  const { call, mode, bash, uses, ctx, directories } = facts;
+  if (mode === 'bypassPermissions') return { behavior: 'allow', reason: { kind: 'mode', mode } };
+  for (const use of uses) {
+    const why = changes(use) ? protectedPlace(use.place, ctx) : undefined;
+    if (why !== undefined) return safety(`It changes ${use.text}: ${why}.`);
+  }
+  if (mode === 'plan' && (call.traits.access === 'edit' || (bash && writesFiles(bash))))
+    return {
+      behavior: 'ask',
+      reason: { kind: 'mode', mode, text: 'files may not be changed before the plan is approved' },
+    };
+  if (mode !== 'acceptEdits') return undefined;
+  const within =
+    call.traits.access === 'edit' &&
+    uses.length > 0 &&
+    uses.every(
+      (use) =>
+        pathsOf(use).length > 0 &&
+        pathsOf(use).every((path) => isWithin(locate(path, ctx), [ctx.root, ...directories], ctx)),
+    );
+  const edits =
+    bash && coverBash(bash, ctx, { rules: [], edits: true, directories }).kind === 'covered' && !isReading(facts);
+  return within || edits ? { behavior: 'allow', reason: { kind: 'mode', mode } } : undefined;
+}
+
+function isReading(facts: Case): boolean {
+  return coverOf(facts, [], false).kind === 'covered';
+}
+
+function coverOf({ bash, ctx, directories }: Case, rules: readonly CompiledRule[], edits: boolean): Coverage {
+  if (!bash) return { kind: 'open', text: 'no command' };
+  return coverBash(bash, ctx, { rules, edits, directories });
+}
+
+function allowRule(facts: Case): Decision | undefined {
+  const { call, rules, uses, ctx, mode } = facts;
+  const whole = rules.allow.find(
+    (rule) => coversWholeTool(rule, call) || coversDomain(rule, call) || coversNamed(rule, call),
+  );
+  if (whole) return byRule(whole);
+  const { access } = call.traits;
+  if (access === 'bash') {
+    const coverage = coverOf(facts, rules.allow, mode === 'acceptEdits');
+    if (coverage.kind === 'open') facts.open = `No rule allows all of it: ${coverage.text}.`;
+    return coverage.kind === 'covered' && coverage.rules.length > 0 ? byRules(coverage.rules) : undefined;
+  }
+  if ((access !== 'read' && access !== 'edit') || uses.length === 0) return undefined;
+  const needed = uses.filter((use) => changes(use) || !isReadable(use, facts));
+  const found = needed.map((use) => ruleForUse(rules.allow, use, ctx));
+  const rulesFound = found.filter((rule) => rule !== undefined);
+  return needed.length > 0 && rulesFound.length === needed.length ? byRules(rulesFound) : undefined;
+}
+
+function isReadable(use: Use, { ctx, directories }: Case): boolean {
+  const folders = [ctx.root, ...directories, ...(ctx.readable ?? [])];
+  return use.place.kind === 'paths' && use.place.paths.every((path) => isWithin(locate(path, ctx), folders, ctx));
+}
+
+function toolAllow(facts: Case): Decision | undefined {
+  const { call, uses } = facts;
+  const { access, check } = call.traits;
+  const allow = (text: string): Decision => ({ behavior: 'allow', reason: { kind: 'tool', text } });
+  if (check?.behavior === 'allow') return allow(check.text);
+  if (access === 'none') return allow(`${call.tool} needs no permission.`);
+  if (access === 'read' && uses.every((use) => isReadable(use, facts)))
+    return allow('It only reads inside the working folders.');
+  if (access === 'read') facts.open = 'It reads outside the working folders.';
+  if (access !== 'bash') return undefined;
+  if (isReading(facts)) return allow('It only reads inside the working folders.');
+  return runsInSandbox(facts) ? allow('It runs inside the sandbox.') : undefined;
+}
+
+function hookAllow({ call }: Case): Decision | undefined {
+  return call.hook?.behavior === 'allow'
+    ? { behavior: 'allow', reason: { kind: 'hook', text: call.hook.reason } }
+    : undefined;
+}
+
+function safety(text: string): Decision {
+  return { behavior: 'ask', reason: { kind: 'safety', text } };
+}
+
+function byRule({ rule, list }: CompiledRule): Decision {
+  return { behavior: list, reason: { kind: 'rule', rule: rule.text, source: sourceText(rule.source), behavior: list } };
+}
+
+function byRules(rules: readonly CompiledRule[]): Decision {
+  const [first] = rules;
+  const texts = [...new Set(rules.map((one) => one.rule.text))].join(', ');
+  const sources = [...new Set(rules.map((one) => sourceText(one.rule.source)))].join(', ');
+  return {
+    behavior: 'allow',
+    reason: { kind: 'rule', rule: texts, source: sources, behavior: first?.list ?? 'allow' },
+  };
+}

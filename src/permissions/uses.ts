@@ -1,0 +1,102 @@
+import type { BashAnalysis } from './bash-analysis.ts';
+import { commandFiles } from './bash-files.ts';
+import { placeOf, type Place } from './bash-paths.ts';
+import { opensNoFile } from './bash-readonly.ts';
+import type { CheckedCall, PathUse, PermissionContext } from './call.ts';
+import type { CompiledRule } from './compile.ts';
+import { locate } from './locate.ts';
+import { pathRuleCovers, pathRuleMayCover, type PathRule } from './path-rules.ts';
+
+/** A path that a call reads or changes, as far as it is known. */
+export type Use = { place: Place; use: PathUse['use']; text: string };
+
+/** All paths of a call: those that its tool names, and those that its command names. */
+export function usesOf(call: CheckedCall, analysis: BashAnalysis | undefined, ctx: PermissionContext): Use[] {
+  const named = call.traits.paths.map((path): Use => ({
+    place: { kind: 'paths', paths: [path.path] },
+    use: path.use,
+    text: path.path,
+  }));
+  if (!analysis) return named;
+  const files = analysis.commands.flatMap((command) =>
+    commandFiles(command).map((file): Use => ({
+      place: placeOf(file.word, command.folders, ctx),
+      use: file.use,
+      text: file.word.raw,
+    })),
+  );
+  const redirects = analysis.redirects
+    .filter((redirect) => !opensNoFile(redirect))
+    .map((redirect): Use => ({
+      place: placeOf(redirect.target, redirect.folders, ctx),
+      use: redirect.use === 'write' ? 'edit' : 'read',
+      text: redirect.target.raw,
+    }));
+  return [...named, ...files, ...redirects];
+}
+
+/** Whether a use changes something. */
+export function changes(use: Use): boolean {
+  return use.use === 'edit' || use.use === 'tree';
+}
+
+/** Whether a deny or ask rule covers a path of a call; `maybe` when the path is only known when it runs. */
+export function ruleForbidsUse(
+  rule: CompiledRule,
+  use: Use,
+  call: CheckedCall,
+  ctx: PermissionContext,
+): boolean | 'maybe' {
+  if (!concerns(rule, use, call)) return false;
+  if (rule.bare) return true;
+  const { path } = rule;
+  if (!path) return false;
+  const whole = use.use === 'search' || use.use === 'tree';
+  switch (use.place.kind) {
+    case 'paths':
+      return use.place.paths.some((at) => pathRuleCovers(path, locate(at, ctx), ctx, whole));
+    case 'below':
+      return belowForbidden(path, use.place.folders, use.place.patterns, ctx, whole);
+    case 'unknown':
+      return 'maybe';
+  }
+}
+
+function belowForbidden(
+  path: PathRule,
+  folders: readonly string[],
+  patterns: Extract<Place, { kind: 'below' }>['patterns'],
+  ctx: PermissionContext,
+  whole: boolean,
+): boolean | 'maybe' {
+  if (folders.some((folder) => pathRuleCovers(path, locate(folder, ctx), ctx, false))) return true;
+  const real = folders.some((folder) => locate(folder, ctx).real !== locate(folder, ctx).path);
+  if (real || patterns.some((pattern) => pathRuleMayCover(path, whole ? [...pattern, '**'] : pattern, ctx)))
+    return 'maybe';
+  return false;
+}
+
+/** Read rules also forbid changing a file, but in a notebook only Edit rules do. */
+function concerns(rule: CompiledRule, use: Use, call: CheckedCall): boolean {
+  const { tool } = rule.rule;
+  if (tool === 'Edit') return changes(use);
+  if (tool !== 'Read') return false;
+  return !changes(use) || (rule.list === 'deny' && call.tool !== 'NotebookEdit');
+}
+
+/** The allow rule that covers every place a path may lead to, if there is one. To be allowed to edit is to be allowed to read. */
+export function ruleForUse(rules: readonly CompiledRule[], use: Use, ctx: PermissionContext): CompiledRule | undefined {
+  const { place } = use;
+  return rules.find((rule) => {
+    const { tool } = rule.rule;
+    if (tool !== 'Edit' && (tool !== 'Read' || changes(use))) return false;
+    if (rule.bare) return true;
+    if (!rule.path || place.kind !== 'paths') return false;
+    const path = rule.path;
+    const whole = use.use === 'search' || use.use === 'tree';
+    return place.paths.every((at) => {
+      const found = locate(at, ctx);
+      return pathRuleCovers(path, found, ctx) || (whole && pathRuleCovers(path, found, ctx, true));
+    });
+  });
+}
