@@ -1,0 +1,56 @@
+import { existsSync } from 'node:fs';
+import { homedir, hostname } from 'node:os';
+import { join } from 'node:path';
+import { rgPath } from '@vscode/ripgrep';
+import type { Hosts } from '../core/ports.ts';
+import { shaOf } from '../host/blobs.ts';
+import { childEnv } from '../host/child-env.ts';
+import { createFiles } from '../host/files.ts';
+import { currentIdentity } from '../host/identity.ts';
+import { createJobOpener } from '../host/job-files.ts';
+import { openLedger } from '../host/ledger.ts';
+import { loadMemory, userFolders } from '../host/memory.ts';
+import { createModelClient } from '../host/model.ts';
+import { createSearch } from '../host/search.ts';
+import { createShell } from '../host/shell.ts';
+import { builtinTools } from '../tools/builtin.ts';
+import { createRegistry } from '../tools/registry.ts';
+import { loadPrices } from './load-prices.ts';
+import type { Env, Home } from './service/home.ts';
+import { aliveFile } from './service/worker-folder.ts';
+
+/** Puts the outside world together for a worker: the one place where every host is chosen. */
+export function createHosts(options: {
+  home: Home;
+  env: Env;
+  holdToken: (token: string) => () => void;
+  log: (line: string) => void;
+}): Hosts {
+  const { home, env, holdToken, log } = options;
+  const userHome = env['HOME'] || homedir();
+  const self = currentIdentity();
+  const ledger = (jobDir: string) =>
+    openLedger({ jobDir, self, aliveFile: (identity) => aliveFile(home.workers, identity), warn: log });
+  return {
+    home: home.home,
+    hostName: hostname(),
+    job: createJobOpener(home.home, { ledger }),
+    model: createModelClient({ env: () => env, prices: loadPrices() }),
+    files: createFiles(),
+    search: createSearch(rgPath),
+    shell: createShell(),
+    registry: createRegistry(builtinTools),
+    memory: (dir) => loadMemory(dir, userFolders(env, userHome)),
+    environment: (dir) =>
+      Promise.resolve({
+        git: existsSync(join(dir, '.git')),
+        platform: process.platform,
+        today: new Date().toISOString().slice(0, 10),
+      }),
+    sha: shaOf,
+    childEnv: (jobEnv, mark) => childEnv(env, jobEnv, mark),
+    userHome,
+    holdToken,
+    now: Date.now,
+  };
+}
