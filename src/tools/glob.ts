@@ -77,7 +77,7 @@ function rooted(input: GlobInput, cwd: string): { dir: string; pattern: string }
     return { dir: dirname(whole), pattern: `/${whole.slice(whole.lastIndexOf('/') + 1)}` };
   }
   const slash = pattern.lastIndexOf('/', wildcard) + 1;
-  return { dir: resolve(base, pattern.slice(0, slash)), pattern: escaped(pattern.slice(slash)) };
+  return { dir: resolve(base, pattern.slice(0, slash)), pattern: `/${pattern.slice(slash)}` };
 }
 
 /** A leading `!` would turn the pattern into its opposite. */

@@ -1,4 +1,4 @@
-import { basename, dirname, extname, isAbsolute, relative, resolve } from 'node:path';
+import { basename, dirname, extname, relative, resolve } from 'node:path';
 import type { Files, ToolOutput } from '../core/ports.ts';
 
 /** What is wrong with a path by itself, for the model. */
@@ -16,8 +16,7 @@ export function absolutePath(path: string, cwd: string): string {
 
 /** Relative to the working directory when it lies below it, else absolute. */
 export function shownPath(path: string, cwd: string): string {
-  const below = relative(cwd, path);
-  return below === '' || below.startsWith('..') || isAbsolute(below) ? path : below;
+  return path !== cwd && isInside(path, [cwd]) ? relative(cwd, path) : path;
 }
 
 /** Whether a real path is one of these real folders or lies below one. */
@@ -35,14 +34,14 @@ export async function missingText(path: string, cwd: string, files: Files): Prom
   return `${path} does not exist. Did you mean ${resolve(folder, near)}?`;
 }
 
-/** The name that is most like the wanted one: same letters, same name with another ending, or at most two typing errors. */
+/** The name that is most like the wanted one: same letters, same name with another ending, or at most two slips of typing. */
 export function nearName(wanted: string, names: readonly string[]): string | undefined {
   const low = wanted.toLowerCase();
   const stem = (name: string) => name.slice(0, name.length - extname(name).length);
   const same = names.find((name) => name.toLowerCase() === low) ?? names.find((name) => stem(name) === stem(wanted));
   if (same !== undefined) return same;
   let best: string | undefined;
-  let least = Math.min(2, Math.floor(wanted.length / 3)) + 1;
+  let least = (wanted.length < 3 ? 0 : Math.min(2, Math.ceil(wanted.length / 4))) + 1;
   for (const name of names) {
     if (Math.abs(name.length - wanted.length) >= least) continue;
     const steps = distance(low, name.toLowerCase());
@@ -51,15 +50,19 @@ export function nearName(wanted: string, names: readonly string[]): string | und
   return best;
 }
 
-/** Levenshtein distance. */
+/** How many letters have to be added, dropped, changed or swapped with their neighbour. */
 function distance(a: string, b: string): number {
+  let above: number[] = [];
   let row = Array.from({ length: b.length + 1 }, (_, j) => j);
   for (let i = 1; i <= a.length; i += 1) {
     const next = [i];
     for (let j = 1; j <= b.length; j += 1) {
       const change = row[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1);
-      next.push(Math.min(change, row[j]! + 1, next[j - 1]! + 1));
+      const isSwap = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1];
+      const swap = isSwap ? above[j - 2]! + 1 : Infinity;
+      next.push(Math.min(change, swap, row[j]! + 1, next[j - 1]! + 1));
     }
+    above = row;
     row = next;
   }
   return row[b.length]!;
