@@ -8,6 +8,9 @@ import type { Block, NodeMeta, ToolResultBlock, ToolUseBlock } from '../src/shap
 import { readJson, readText } from './read-blob.ts';
 import { foldSeen } from './seen.ts';
 
+/** What sealing needs of a job's files. */
+export type SealFiles = Pick<JobFiles, 'blobs' | 'transcript' | 'keepResult'>;
+
 /** Where and when the step is that is sealed. */
 export type SealPlace = { turn: number; step: number; at: number };
 export type Sealing = {
@@ -28,7 +31,7 @@ export type ResultBody = { content: ToolResultBlock['content']; fixed?: true };
  * Writes one user message: results first in call order, then hook contexts, then notes. What is too large for the
  * message is spilled here, once; the sealed node is the state. Sealing again with the same input is the same node.
  */
-export async function sealStep(files: JobFiles, input: Sealing): Promise<{ head: Sha | null; ctx: Ctx }> {
+export async function sealStep(files: SealFiles, input: Sealing): Promise<{ head: Sha | null; ctx: Ctx }> {
   const { results = [], place } = input;
   const calls = results.length > 0 ? await callsAt(files, input.head) : [];
   const blocks = await Promise.all(results.map((done, i) => resultBlock(files, done, calls, i)));
@@ -51,7 +54,7 @@ export async function sealStep(files: JobFiles, input: Sealing): Promise<{ head:
   return { head: await files.transcript.append(input.head, { role: 'user', content }, meta), ctx };
 }
 
-async function callsAt(files: JobFiles, head: Sha | null): Promise<ToolUseBlock[]> {
+async function callsAt(files: SealFiles, head: Sha | null): Promise<ToolUseBlock[]> {
   if (head === null) return [];
   const { message } = await files.transcript.read(head);
   return message.content.filter((block): block is ToolUseBlock => block.type === 'tool_use');
@@ -59,7 +62,7 @@ async function callsAt(files: JobFiles, head: Sha | null): Promise<ToolUseBlock[
 
 type Sized = { block: ToolResultBlock; index: number; chars: number; fixed: boolean };
 
-async function resultBlock(files: JobFiles, done: Done, calls: ToolUseBlock[], index: number): Promise<Sized> {
+async function resultBlock(files: SealFiles, done: Done, calls: ToolUseBlock[], index: number): Promise<Sized> {
   const call = calls[index]!;
   if (done.dropped) {
     const content = droppedText(done.dropped, call, calls);
@@ -73,7 +76,7 @@ async function resultBlock(files: JobFiles, done: Done, calls: ToolUseBlock[], i
 }
 
 /** All results of one message together may hold so much; the largest fresh ones give way. */
-async function spillOversize(files: JobFiles, blocks: Sized[], { turn, step }: SealPlace): Promise<void> {
+async function spillOversize(files: SealFiles, blocks: Sized[], { turn, step }: SealPlace): Promise<void> {
   for (const index of seal(blocks, { message: MESSAGE_LIMIT }).spill) {
     const { block } = blocks[index]!;
     const isText = typeof block.content === 'string';
@@ -84,14 +87,14 @@ async function spillOversize(files: JobFiles, blocks: Sized[], { turn, step }: S
 }
 
 /** Notes that the transcript does not hold yet: a note goes in once, by its id. */
-async function freshNotes(files: JobFiles, input: Sealing): Promise<Note[]> {
+async function freshNotes(files: SealFiles, input: Sealing): Promise<Note[]> {
   if (input.notes.length === 0) return [];
   const nodes = await files.transcript.load(input.head);
   const known = new Set(nodes.flatMap((node) => node.meta.notes ?? []));
   return input.notes.filter((note) => !known.has(note.id));
 }
 
-async function noteTexts(files: JobFiles, notes: Note[]): Promise<{ kind: Note['kind']; text: string }[]> {
+async function noteTexts(files: SealFiles, notes: Note[]): Promise<{ kind: Note['kind']; text: string }[]> {
   return Promise.all(notes.map(async ({ kind, body }) => ({ kind, text: await readText(files.blobs, body) })));
 }
 

@@ -191,6 +191,8 @@ export function openDesk(id: string, s: JobState): Desk {
       spent,
       limits,
       answers,
+      head: s.head,
+      ...(s.last?.open ? { open: s.last.open } : {}),
       ...(child ? { turn: child.workflowId } : {}),
     };
   }

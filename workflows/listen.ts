@@ -51,6 +51,8 @@ function view(s: TurnState, box: Box): TurnView {
   };
   return {
     step: s.open ? s.step : s.step + 1,
+    head: s.head,
+    ...(s.open ? { open: s.open } : {}),
     activity: box.model ? 'model' : asks ? 'prompt' : live.length > 0 ? 'tool_exec' : 'wait',
     calls: (s.open?.calls ?? []).map((call) => ({ id: call.id, name: call.name, state: state(call) })),
     interruptible: live.every((l) => l.waits || l.call.interrupt === 'cancel'),

@@ -4,7 +4,7 @@ import { JobId, type Micros, type Sha } from './ids.ts';
 import { Limits } from './limits.ts';
 import type { Answer, AnswerRecord, OpenPrompt } from './prompt.ts';
 import { Rules } from './permission.ts';
-import type { TurnState } from './turn.ts';
+import type { OpenStep, TurnState } from './turn.ts';
 import type { WaitWhy } from './model.ts';
 
 /** A job's settings, taken once when it starts: nothing that happens to files later changes them. */
@@ -124,6 +124,9 @@ export type JobView = {
   text?: string;
   until?: number;
   turn?: string;
+  /** The transcript as it was when no turn ran; a running turn has its own, see `TurnView`. */
+  head: Sha | null;
+  open?: OpenStep;
   prompts: OpenPrompt[];
   queue: number;
   spent: Micros;

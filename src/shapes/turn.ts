@@ -51,6 +51,8 @@ export type TurnResult = { state: TurnState } & (
 /** What `turn` answers to the query `turnView`. `yielded`: its result is sealed into the transcript. */
 export type TurnView = {
   step: number;
+  head: Sha | null;
+  open?: OpenStep;
   activity: 'model' | 'tool_exec' | 'prompt' | 'wait';
   calls: { id: string; name: string; state: 'queued' | 'executing' | 'completed' | 'yielded' }[];
   /** An interrupt now would stop everything that runs. */
