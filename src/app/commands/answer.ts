@@ -1,0 +1,127 @@
+import { hostname, userInfo } from 'node:os';
+import type { Answer } from '../../shapes/prompt.ts';
+import { type Answered, answerPrompt, parsePromptId } from '../answer-prompt.ts';
+import { refuseBelowJob } from '../below-job.ts';
+import { CliError, Exit, unknownError, usageError } from '../cli-error.ts';
+import type { JobClient } from '../client.ts';
+import { type Io, print, printJson, tell } from '../io.ts';
+import { openJobs } from '../open-jobs.ts';
+import { readInbox } from './inbox.ts';
+
+export type AnswerOptions = {
+  all?: boolean;
+  always?: boolean;
+  input?: string;
+  message?: string;
+  interrupt?: boolean;
+  json?: boolean;
+};
+
+/** `allow ID…`: the calls run. */
+export function allow(ids: string[], options: AnswerOptions, io: Io): Promise<number> {
+  return answerAll('allow', ids, options, io);
+}
+
+/** `deny ID…`: the model is told that the calls may not run. */
+export function deny(ids: string[], options: AnswerOptions, io: Io): Promise<number> {
+  return answerAll('deny', ids, options, io);
+}
+
+async function answerAll(verb: 'allow' | 'deny', ids: string[], options: AnswerOptions, io: Io): Promise<number> {
+  refuseBelowJob(verb, io.env);
+  const input = checkArguments(verb, ids, options);
+  const jobs = await openJobs(io);
+  if (jobs === undefined) {
+    if (options.all === true) return report(verb, [], false, options, io);
+    throw unknownError(`there is no prompt ${ids[0]}`, 'No job was ever started in this home.');
+  }
+  try {
+    const chosen = options.all === true ? (await readInbox(jobs)).map((item) => item.id) : [...new Set(ids)];
+    const answered: Answered[] = [];
+    let unknown: CliError | undefined;
+    for (const id of chosen) {
+      try {
+        answered.push(await answerPrompt(jobs, await toAnswer(jobs, verb, id, options, input)));
+      } catch (error) {
+        if (!(error instanceof CliError) || error.exitCode !== Exit.unknown) throw error;
+        unknown ??= error;
+        answered.push({ id, job: parsePromptId(id)?.job ?? '', accepted: false, why: 'unknown' });
+        tell(io, `error: ${error.message}${error.fix === undefined ? '' : `\n${error.fix}`}`);
+      }
+    }
+    return report(verb, answered, unknown !== undefined, options, io);
+  } finally {
+    await jobs.close();
+  }
+}
+
+function checkArguments(verb: string, ids: string[], options: AnswerOptions): Record<string, unknown> | undefined {
+  if (ids.length === 0 && options.all !== true) {
+    throw usageError(
+      'which question?',
+      `nightshift ${verb} ID…   # ids are in: nightshift inbox\nnightshift ${verb} --all`,
+    );
+  }
+  if (ids.length > 0 && options.all === true) throw usageError('--all answers every question; leave the ids out');
+  if (options.input === undefined) return undefined;
+  if (ids.length !== 1) throw usageError('--input changes the input of one call: give exactly one id with it');
+  return parseInput(options.input);
+}
+
+function parseInput(text: string): Record<string, unknown> {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    throw usageError(`--input is not JSON: ${error instanceof Error ? error.message : String(error)}`, example);
+  }
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { ...value };
+  throw usageError('--input is not a JSON object with the fields of the call', example);
+}
+
+const example = `For example: --input '{"command":"npm test"}'`;
+
+async function toAnswer(
+  jobs: JobClient,
+  verb: 'allow' | 'deny',
+  id: string,
+  options: AnswerOptions,
+  input: Record<string, unknown> | undefined,
+): Promise<Answer & { by: string }> {
+  const job = parsePromptId(id)?.job;
+  const known = input !== undefined && job !== undefined && jobs.store.has(job);
+  return {
+    id,
+    behavior: verb === 'allow' && options.always === true ? 'allow-always' : verb,
+    by: answerer(),
+    ...(options.message === undefined ? {} : { message: options.message }),
+    ...(known ? { input: await jobs.store.blobs(job).put(JSON.stringify(input)) } : {}),
+    ...(options.interrupt === true ? { interrupt: true } : {}),
+  };
+}
+
+/** Who answers; the process is named too, so that two answers of one person are told apart. */
+function answerer(): string {
+  return `${userName()}@${hostname()} (process ${process.pid})`;
+}
+
+function userName(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return `uid ${process.getuid?.() ?? '?'}`;
+  }
+}
+
+function report(verb: string, answered: Answered[], unknown: boolean, options: AnswerOptions, io: Io): number {
+  if (options.json === true) printJson(io, answered);
+  else if (answered.length === 0) print(io, 'No question waits for an answer.');
+  else for (const one of answered) if (one.why !== 'unknown') print(io, line(verb, one));
+  if (answered.length === 0 || answered.some((one) => one.accepted !== false)) return Exit.ok;
+  return unknown ? Exit.unknown : Exit.failed;
+}
+
+function line(verb: string, one: Answered): string {
+  if (one.accepted === null) return `${one.id}: ${one.why}`;
+  return one.accepted ? `${one.id}: ${verb === 'allow' ? 'allowed' : 'denied'}` : `${one.id}: not accepted, ${one.why}`;
+}

@@ -1,0 +1,25 @@
+import { CliError, Exit } from '../cli-error.ts';
+import { type Io, print, printJson } from '../io.ts';
+import { openKnownJob } from '../open-jobs.ts';
+
+/** `interrupt ID`: ends the running turn; the job stays and takes messages. `now` stops calls too that would rather end. */
+export async function interrupt(id: string, options: { now?: boolean; json?: boolean }, io: Io): Promise<number> {
+  const jobs = await openKnownJob(io, id);
+  try {
+    await jobs.describe(id);
+    const told = await jobs.signal(id, 'interrupt', options.now === true ? { now: true } : {});
+    const { status } = await jobs.describe(id);
+    if (!told) {
+      throw new CliError(
+        Exit.failed,
+        `${id} has ended (${status}); there is nothing to interrupt`,
+        `nightshift show ${id}`,
+      );
+    }
+    if (options.json === true) printJson(io, { id, status });
+    else print(io, `${id} is told to stop; what it did is kept, and it goes on with: nightshift send ${id} "…"`);
+    return 0;
+  } finally {
+    await jobs.close();
+  }
+}

@@ -1,0 +1,94 @@
+import { foldEvents } from '../../core/timeline.ts';
+import type { JobStatus, JobWhy } from '../../shapes/job.ts';
+import type { Timeline } from '../../shapes/timeline.ts';
+import type { JobClient } from '../client.ts';
+import { type Io, print, printJson } from '../io.ts';
+import type { JobInfo } from '../job-info.ts';
+import { summarise } from '../job-summary.ts';
+import { openJobs } from '../open-jobs.ts';
+import { paintFor } from '../paint.ts';
+import { jobTable } from '../render-table.ts';
+
+export type LsOptions = { all?: boolean; status?: JobStatus; json?: boolean };
+
+/** A job as `ls` and `show` print it. Times are ISO 8601, money is dollars. */
+export type JobRow = {
+  id: string;
+  title: string;
+  status: JobStatus;
+  why: JobWhy | null;
+  text: string | null;
+  until: string | null;
+  activity: string | null;
+  turn: number;
+  step: number;
+  prompts: number;
+  tasks: number;
+  costUsd: number;
+  startedAt: string;
+  updatedAt: string;
+  dir: string;
+};
+
+/** Without `--all` a job that ended so long ago is left out, in ms. */
+const RECENT = 7 * 24 * 3_600_000;
+
+/** `ls`: jobs, newest first. */
+export async function ls(options: LsOptions, io: Io): Promise<number> {
+  const jobs = await openJobs(io);
+  try {
+    const now = Date.now();
+    const all = jobs === undefined ? [] : await jobs.list();
+    const wanted = all.filter(
+      (job) =>
+        (options.all === true || job.open || now - job.updatedAt < RECENT) &&
+        (options.status === undefined || job.status === options.status),
+    );
+    const rows = jobs === undefined ? [] : await Promise.all(wanted.map((job) => readRow(jobs, job)));
+    if (options.json === true) printJson(io, rows);
+    else if (rows.length > 0)
+      print(io, jobTable(rows, { now, width: io.stdout.columns ?? 100, paint: paintFor(io.isTTY, io.env) }).join('\n'));
+    else print(io, emptyText(all.length, options));
+    return 0;
+  } finally {
+    await jobs?.close();
+  }
+}
+
+/** One job with what its events say of it. */
+export async function readRow(jobs: JobClient, job: JobInfo): Promise<JobRow> {
+  return rowOf(job, foldEvents(await jobs.store.events(job.id)));
+}
+
+/** The row of a job with this timeline. */
+export function rowOf(job: JobInfo, timeline: Timeline): JobRow {
+  const summary = summarise(timeline);
+  return {
+    id: job.id,
+    title: job.title,
+    status: job.status,
+    why: job.why ?? null,
+    text: job.text ?? null,
+    until: job.until === undefined ? null : iso(job.until),
+    activity: job.status === 'running' ? summary.activity : null,
+    turn: summary.turn,
+    step: summary.step,
+    prompts: job.prompts.length,
+    tasks: 0,
+    costUsd: (job.record?.state.spent ?? summary.spent) / 1_000_000,
+    startedAt: iso(summary.startedAt ?? job.startedAt),
+    updatedAt: iso(job.updatedAt),
+    dir: job.dir,
+  };
+}
+
+function emptyText(jobs: number, options: LsOptions): string {
+  if (jobs === 0) return 'There are no jobs yet. Start one: nightshift run "…"';
+  return options.status === undefined
+    ? 'No job is open. Older ones: nightshift ls --all'
+    : `No job is ${options.status}.`;
+}
+
+function iso(at: number): string {
+  return new Date(at).toISOString();
+}

@@ -1,0 +1,47 @@
+import { Exit } from '../cli-error.ts';
+import type { JobClient } from '../client.ts';
+import { followEvents, followForPeople } from '../follow.ts';
+import { type Io, print, printJson, tell } from '../io.ts';
+import { type JobInfo, exitCodeOf } from '../job-info.ts';
+import { readResult } from '../job-result.ts';
+import { createStreamJson } from '../stream-json.ts';
+import { type StartOptions, startJob } from './start.ts';
+import { resultJson } from './result.ts';
+
+export type RunOptions = StartOptions & { outputFormat?: 'text' | 'json' | 'stream-json' };
+
+/** `run`: starts a job and follows it to its end; the exit code is the job's. */
+export async function run(prompt: string | undefined, options: RunOptions, io: Io): Promise<number> {
+  const { id, jobs } = await startJob(prompt, options, io);
+  try {
+    if (options.outputFormat === 'stream-json') return await streamJob(jobs, id, io);
+    const followed = await followForPeople(jobs, id, io);
+    if (followed.kind === 'detached') return Exit.interrupted;
+    return await printResult(jobs, followed.info, options.outputFormat ?? 'text', io);
+  } finally {
+    await jobs.close();
+  }
+}
+
+async function printResult(jobs: JobClient, info: JobInfo, format: 'text' | 'json', io: Io): Promise<number> {
+  const result = await readResult(jobs, info);
+  if (format === 'json') printJson(io, resultJson(result));
+  // On a terminal the answer has been streamed to it already.
+  else if (!(io.isTTY && io.stderr.isTTY === true) && !result.isError) print(io, result.result);
+  return exitCodeOf(info, result.interrupted);
+}
+
+/** Follows a job as one JSON message per line. */
+export async function streamJob(jobs: JobClient, id: string, io: Io): Promise<number> {
+  const stream = createStreamJson(id);
+  const write = (message: unknown): void => void io.stdout.write(`${JSON.stringify(message)}\n`);
+  const startedAt = Date.now();
+  const followed = await followEvents(jobs, id, io, {
+    take: (event) => stream.take(event).forEach(write),
+    say: (text) => tell(io, text),
+  });
+  if (followed.kind === 'detached') return Exit.interrupted;
+  const result = await readResult(jobs, followed.info);
+  write(stream.end(result, Date.now() - startedAt, result.steps));
+  return exitCodeOf(followed.info, result.interrupted);
+}

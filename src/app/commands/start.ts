@@ -1,0 +1,58 @@
+import { randomInt } from 'node:crypto';
+import type { JobClient } from '../client.ts';
+import { type Io, print, printJson, tell } from '../io.ts';
+import { type JobFlags, buildJobConfig } from '../job-config.ts';
+import { isPriced } from '../is-priced.ts';
+import { openNewJobs } from '../open-jobs.ts';
+import { readPrompt } from '../prompt-text.ts';
+import { settingsNotice } from '../settings-notice.ts';
+
+export type StartOptions = JobFlags & { reuse?: boolean; json?: boolean };
+
+/** `start`: starts a job and prints its id. */
+export async function start(prompt: string | undefined, options: StartOptions, io: Io): Promise<number> {
+  const { id, jobs } = await startJob(prompt, options, io);
+  await jobs.close();
+  if (options.json === true) printJson(io, { id });
+  else print(io, id);
+  return 0;
+}
+
+/** Starts a job from what was typed; everything wrong is said before the service is touched. The caller closes `jobs`. */
+export async function startJob(
+  argument: string | undefined,
+  options: StartOptions,
+  io: Io,
+): Promise<{ id: string; jobs: JobClient; reused: boolean }> {
+  const prompt = await readPrompt(argument, io);
+  const config = buildJobConfig({
+    prompt,
+    flags: options,
+    env: io.env,
+    cwd: io.cwd,
+    now: Date.now(),
+    priced: isPriced,
+    uid: process.getuid?.(),
+    random: randomLetters(4),
+  });
+  const notice = settingsNotice(config.dir, io.env);
+  if (notice !== undefined) tell(io, notice);
+  for (const text of [...config.warnings, ...config.rules.warnings.map((warning) => warning.text)]) {
+    tell(io, `warning: ${text}`);
+  }
+  const jobs = await openNewJobs(io);
+  try {
+    const reused = options.reuse === true && options.name !== undefined && (await jobs.exists(config.id));
+    if (!reused) await jobs.start(config, prompt);
+    return { id: config.id, jobs, reused };
+  } catch (error) {
+    await jobs.close();
+    throw error;
+  }
+}
+
+/** Letters that can't be taken for one another, and no vowels that make words. */
+function randomLetters(length: number): string {
+  const letters = 'bcdfghjkmnpqrstvwxz23456789';
+  return Array.from({ length }, () => letters[randomInt(letters.length)]).join('');
+}

@@ -1,0 +1,60 @@
+import { createHash } from 'node:crypto';
+import { join } from 'node:path';
+import { sealStep } from '../../activities/seal-step.ts';
+import { fold } from '../core/transcript.ts';
+import type { Blobs } from '../core/ports.ts';
+import { createTranscript } from '../host/transcript-store.ts';
+import type { Done } from '../shapes/call.ts';
+import type { Sha } from '../shapes/ids.ts';
+import type { Message } from '../shapes/message.ts';
+import type { OpenStep } from '../shapes/turn.ts';
+import { CliError, Exit } from './cli-error.ts';
+import type { JobClient } from './client.ts';
+import type { JobInfo } from './job-info.ts';
+
+/** The messages that the model would get now: with the results of a step that is not sealed yet, without writing anything. */
+export async function currentTranscript(jobs: JobClient, info: JobInfo): Promise<Message[]> {
+  const { head, open } = await position(jobs, info);
+  const blobs = overlay(jobs.store.blobs(info.id));
+  const transcript = createTranscript(blobs);
+  if (head === null || open === undefined) return fold(await transcript.load(head)).messages;
+  const keepResult = async (name: string): Promise<string> => join(jobs.store.dir(info.id), name);
+  const place = { turn: 0, step: 0, at: 0 };
+  const results = open.calls.map((call) => open.done[call.index] ?? NOT_ENDED);
+  const files = { blobs, transcript, keepResult };
+  const sealed = await sealStep(files, { head: open.reply, results, notes: [], ctx: {}, place });
+  return fold(await transcript.load(sealed.head)).messages;
+}
+
+const NOT_ENDED: Done = { dropped: { reason: 'shutdown', text: 'This call has not ended yet.' } };
+
+/** Where the conversation stands. An open job is asked, because only its workflows know. */
+async function position(jobs: JobClient, info: JobInfo): Promise<{ head: Sha | null; open?: OpenStep }> {
+  const { id, record } = info;
+  if (record !== undefined) return { head: record.state.head };
+  const view = await jobs.view(id);
+  const turn = view?.turn === undefined ? undefined : await jobs.turnView(view.turn);
+  const known = turn ?? view;
+  if (known !== undefined)
+    return known.open === undefined ? { head: known.head } : { head: known.head, open: known.open };
+  throw new CliError(
+    Exit.service,
+    `${id} is open, and no worker is up to say where it stands`,
+    `nightshift status   # what runs\nnightshift logs ${id}   # what happened so far needs no worker`,
+  );
+}
+
+/** Blobs that are put stay in memory. */
+function overlay(below: Blobs): Blobs {
+  const added = new Map<Sha, Uint8Array>();
+  return {
+    async put(bytes) {
+      const content = Buffer.from(bytes as Uint8Array);
+      const sha = createHash('sha256').update(content).digest('hex');
+      added.set(sha, content);
+      return sha;
+    },
+    get: async (sha) => added.get(sha) ?? below.get(sha),
+    has: async (sha) => added.has(sha) || below.has(sha),
+  };
+}

@@ -1,0 +1,120 @@
+import type { Writable } from 'node:stream';
+import type { JobEvent } from '../shapes/event.ts';
+import { Exit, isServiceError } from './cli-error.ts';
+import type { JobClient } from './client.ts';
+import { type Io, tell } from './io.ts';
+import type { JobInfo } from './job-info.ts';
+import { type LiveView, createLiveView } from './live-view.ts';
+import { paintFor } from './paint.ts';
+
+/** How following ended: the job settled, or the person left. */
+export type Followed = { kind: 'settled'; info: JobInfo } | { kind: 'detached' };
+
+/** Hands every event of a job to `take`, from the first one, until the job settles or Ctrl-C. Deaths of server and worker only delay it. */
+export async function followEvents(
+  jobs: JobClient,
+  id: string,
+  io: Io,
+  view: { take(event: JobEvent): void; say(text: string): void },
+): Promise<Followed> {
+  const stop = new AbortController();
+  let detached = false;
+  const restore = io.onInterrupt(() => {
+    detached = true;
+    stop.abort();
+  });
+  const settled = jobs.settle(id, stop.signal, {
+    onLost: () => view.say('the Temporal server does not answer; waiting for it, the job goes on'),
+    onBack: () => view.say('the Temporal server is back'),
+  });
+  const ending = settled.then(
+    () => stop.abort(),
+    () => stop.abort(),
+  );
+  try {
+    let taken = 0;
+    for await (const event of jobs.store.follow(id, stop.signal)) {
+      view.take(event);
+      taken += 1;
+    }
+    await ending;
+    const info = await settled;
+    // All that was written by now belongs to it.
+    for (const event of (await jobs.store.events(id)).slice(taken)) view.take(event);
+    return { kind: 'settled', info };
+  } catch (error) {
+    if (detached && !isServiceError(error)) return { kind: 'detached' };
+    throw error;
+  } finally {
+    stop.abort();
+    restore();
+  }
+}
+
+/** Follows a job for a person: lines on stderr, on a terminal with a live part below them. */
+export async function followForPeople(
+  jobs: JobClient,
+  id: string,
+  io: Io,
+  out: Writable = io.stderr,
+): Promise<Followed> {
+  const screen = await openScreen(out, id, io);
+  const followed = await followEvents(jobs, id, io, screen).finally(() => screen.close());
+  if (followed.kind === 'detached') {
+    tell(
+      io,
+      `\nStopped watching; ${id} goes on.\n  nightshift watch ${id}    # look again\n  nightshift cancel ${id}   # end it`,
+    );
+  }
+  return followed;
+}
+
+/** The exit code for somebody who left. */
+export const detachedCode = Exit.interrupted;
+
+type Screen = { take(event: JobEvent): void; say(text: string): void; close(): void };
+
+async function openScreen(out: Writable & { isTTY?: boolean; columns?: number }, id: string, io: Io): Promise<Screen> {
+  const live = out.isTTY === true && io.env['TERM'] !== 'dumb';
+  const width = Math.max(40, Math.min((out.columns ?? 80) - 1, 120));
+  const view = createLiveView(id, { width, live, paint: paintFor(live, io.env) });
+  return live ? liveScreen(view, out) : plainScreen(view, out);
+}
+
+/** Lines only: a pipe gets no cursor codes. */
+function plainScreen(view: LiveView, out: Writable): Screen {
+  const print = (lines: string[]): void => {
+    if (lines.length > 0) out.write(`${lines.join('\n')}\n`);
+  };
+  return {
+    take: (event) => print(view.take(event)),
+    say: (text) => print([...view.rest(), `! ${text}`]),
+    close: () => print(view.rest()),
+  };
+}
+
+/** Printed lines scroll away above; what still changes is drawn anew below them. */
+async function liveScreen(view: LiveView, out: Writable): Promise<Screen> {
+  const { createLogUpdate } = await import('log-update');
+  const update = createLogUpdate(out, { showCursor: true });
+  const draw = (): void => update(view.bottom(Date.now()).join('\n'));
+  const print = (lines: string[]): void => {
+    if (lines.length > 0) {
+      update.clear();
+      out.write(`${lines.join('\n')}\n`);
+    }
+    draw();
+  };
+  const timer = setInterval(draw, 1000);
+  return {
+    take: (event) => print(view.take(event)),
+    say: (text) => print([...view.rest(), `! ${text}`]),
+    close() {
+      clearInterval(timer);
+      const rest = view.rest();
+      update.clear();
+      if (rest.length > 0) out.write(`${rest.join('\n')}\n`);
+      update.done();
+    },
+  };
+}

@@ -1,0 +1,51 @@
+import { type CliError, unknownError, usageError } from './cli-error.ts';
+import { JobClient } from './client.ts';
+import { type Io, tell } from './io.ts';
+import { openStore } from './open-store.ts';
+import { homePath, lookAtHome, openHome } from './service/home.ts';
+import { hasCredentials, modelVariables } from './service/model-variables.ts';
+import { connectClient, currentService, ensureService } from './service/service.ts';
+import { type Connected, TemporalDoor } from './temporal-door.ts';
+
+/** For `run` and `start`: brings the service up. Throws (2) when it has no credentials for the model. */
+export async function openNewJobs(io: Io): Promise<JobClient> {
+  const progress = (line: string): void => tell(io, line);
+  const running = await currentService(io.env);
+  if (running === undefined && !hasCredentials(modelVariables(io.env))) throw noCredentials(false);
+  const service = running ?? (await ensureService({ env: io.env, progress }));
+  if (!service.credentials) throw noCredentials(hasCredentials(modelVariables(io.env)));
+  return new JobClient(openStore(service.home.jobs), new TemporalDoor(() => dial(io)));
+}
+
+/** For what looks at all jobs: `undefined` where none was ever started. The service is started when it is first needed. */
+export async function openJobs(io: Io): Promise<JobClient | undefined> {
+  const home = lookAtHome(homePath(io.env));
+  if (home === undefined) return undefined;
+  const store = openStore(home.jobs);
+  return (await store.ids()).length === 0 ? undefined : new JobClient(store, new TemporalDoor(() => dial(io)));
+}
+
+/** For what is about one job. Throws (3) when there is none of that id. */
+export async function openKnownJob(io: Io, id: string): Promise<JobClient> {
+  const jobs = await openJobs(io);
+  if (jobs?.store.has(id)) return jobs;
+  throw unknownError(`there is no job ${id}`, 'nightshift ls --all   # every job of this home');
+}
+
+/** A server that is up is enough: what people ask of jobs must not wait for a worker. */
+async function dial(io: Io): Promise<Connected> {
+  openHome(homePath(io.env));
+  const progress = (line: string): void => tell(io, line);
+  const service = (await currentService(io.env)) ?? (await ensureService({ env: io.env, progress }));
+  const client = await connectClient(service, io.env);
+  return { client, taskQueue: service.taskQueue, close: () => client.connection.close() };
+}
+
+function noCredentials(shellHasThem: boolean): CliError {
+  return usageError(
+    'the service has no credentials for the model API',
+    shellHasThem
+      ? 'This shell has them: nightshift up   # gives them to the service'
+      : 'export ANTHROPIC_API_KEY=…   # or ANTHROPIC_AUTH_TOKEN\nnightshift up               # gives it to a service that is running',
+  );
+}

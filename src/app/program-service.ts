@@ -1,0 +1,82 @@
+import { type Command, InvalidArgumentError } from 'commander';
+import { addCommand } from './add-command.ts';
+import type { DoctorOptions } from './commands/doctor.ts';
+import type { DownOptions } from './commands/down.ts';
+import type { StatusOptions } from './commands/status.ts';
+import type { UpOptions } from './commands/up.ts';
+import type { Io } from './io.ts';
+
+/** The commands about the service, and those for rehearsal and inspection. Each one's code is loaded when it is called. */
+export function addServiceCommands(program: Command, io: Io, done: (code: number) => void): void {
+  const add = addCommand(program, done);
+
+  add({
+    name: 'up',
+    about: 'start the service, or give a running one the model variables of this shell',
+    more: 'run and start do it by themselves. Jobs that were open go on.',
+    examples: ['nightshift up', 'ANTHROPIC_API_KEY=… nightshift up', 'nightshift up --foreground'],
+    run: async (options: UpOptions) => (await import('./commands/up.ts')).up(options, io),
+  })
+    .option('--foreground', 'keep the service in this process until Ctrl-C')
+    .option('--ui', "serve Temporal's own web page too")
+    .option('--json', 'print what status --json prints');
+
+  add({
+    name: 'down',
+    about: 'end the service; jobs wait, and go on when it is up again',
+    examples: ['nightshift down', 'nightshift down --now'],
+    run: async (options: DownOptions) => (await import('./commands/down.ts')).down(options, io),
+  })
+    .option('--now', 'do not wait for running calls')
+    .option('--json', 'print {"stopped"}');
+
+  add({
+    name: 'status',
+    about: 'what runs of the service; exits with 4 when nothing does',
+    examples: ['nightshift status', 'nightshift status --json | jq .server.address'],
+    run: async (options: StatusOptions) => (await import('./commands/status.ts')).status(options, io),
+  }).option('--json', 'print an object');
+
+  add({
+    name: 'doctor',
+    about: 'what is there, what is missing, and the command that mends it',
+    examples: ['nightshift doctor'],
+    run: async (options: DoctorOptions) => (await import('./commands/doctor.ts')).doctor(options, io),
+  }).option('--json', 'print {"checks"}');
+
+  add({
+    name: 'worker',
+    about: 'a worker of this home in the foreground, for a Temporal server of your own',
+    more: 'The local service brings its own worker; this is another one, or one for TEMPORAL_ADDRESS.',
+    examples: ['TEMPORAL_ADDRESS=temporal:7233 nightshift worker'],
+    run: async () => (await import('./commands/worker.ts')).worker(io),
+  });
+
+  add({
+    name: 'model-server',
+    about: 'serve a scripted model, to rehearse a job without a key and without cost',
+    examples: [
+      'nightshift model-server --script rehearsal.yaml',
+      'nightshift model-server --script rehearsal.yaml --port 8080 --log requests.jsonl',
+    ],
+    run: async (options: { script: string; port?: number; log?: string }) =>
+      (await import('./commands/model-server.ts')).modelServer(options),
+  })
+    .requiredOption('--script <file>', 'what the model answers (YAML or JSON)')
+    .option('--port <n>', 'default: a free one', port)
+    .option('--log <file>', 'where every request is written, one JSON object per line');
+
+  add({
+    name: 'partition',
+    about: 'which calls of a reply would run together',
+    more: 'Reads {"id","cwd","calls":[{"name","input"}]} from stdin, one per line, and answers each with one line.',
+    examples: ['nightshift partition --jsonl < calls.jsonl'],
+    run: async () => (await import('./commands/partition.ts')).partitionCommand(io),
+  }).requiredOption('--jsonl', 'lines in, lines out');
+}
+
+function port(text: string): number {
+  const value = /^\d+$/.test(text) ? Number(text) : -1;
+  if (value >= 0 && value <= 65_535) return value;
+  throw new InvalidArgumentError('it takes a number from 0 to 65535');
+}

@@ -1,0 +1,265 @@
+import { expect, test } from 'vitest';
+import { createLiveView } from '../../src/app/live-view.ts';
+import { noPaint } from '../../src/app/paint.ts';
+import type { JobEvent } from '../../src/shapes/event.ts';
+import { usage } from '../support/usage.ts';
+
+const at = (second: number): number => Date.parse('2026-11-30T12:00:00Z') + second * 1000;
+const place = { turn: 1, step: 1 };
+
+/** A job of two steps: two reads, then a command that a person allows, and that a second worker takes over. */
+const JOB: JobEvent[] = [
+  {
+    at: at(0),
+    kind: 'job.opened',
+    title: 'Fix it',
+    dir: '/srv/app',
+    model: 'claude-sonnet-5-5',
+    mode: 'default',
+    warnings: [],
+  },
+  { at: at(0), kind: 'turn.started', turn: 1, input: 'prompt' },
+  { at: at(0), kind: 'model.started', ...place, attempt: 1 },
+  { at: at(1), kind: 'model.text', ...place, text: 'hm', thinking: true },
+  { at: at(1), kind: 'model.text', ...place, text: 'I read the code first.\nTwo fi' },
+  { at: at(1.2), kind: 'model.text', ...place, text: 'les.' },
+  {
+    at: at(2),
+    kind: 'model.ended',
+    ...place,
+    text: 'I read the code first.\nTwo files.',
+    stop: 'tool_use',
+    usage: usage({ input: 900, output: 40 }),
+    spent: 3300,
+    calls: [
+      { index: 0, id: 'a', name: 'Read', brief: 'src/parse.ts', safe: true, input: {} },
+      { index: 1, id: 'b', name: 'Grep', brief: 'parseDate', safe: true, input: {} },
+    ],
+  },
+  { at: at(2), kind: 'call.started', ...place, index: 0, id: 'a', name: 'Read', brief: 'src/parse.ts', owner: 1 },
+  { at: at(2), kind: 'call.started', ...place, index: 1, id: 'b', name: 'Grep', brief: 'parseDate', owner: 1 },
+  { at: at(2.1), kind: 'call.ended', ...place, index: 0, isError: false, outcome: 'ok', bytes: 1800, preview: 'x' },
+  {
+    at: at(2.4),
+    kind: 'call.ended',
+    ...place,
+    index: 1,
+    isError: true,
+    outcome: 'error',
+    bytes: 20,
+    preview: 'no match\nmore',
+  },
+  { at: at(3), kind: 'model.started', turn: 1, step: 2, attempt: 1 },
+  {
+    at: at(4),
+    kind: 'model.ended',
+    turn: 1,
+    step: 2,
+    text: '',
+    stop: 'tool_use',
+    usage: usage({ input: 1000, output: 30 }),
+    spent: 3600,
+    calls: [{ index: 0, id: 'c', name: 'Bash', brief: 'rm -rf build && make', safe: false, input: {} }],
+  },
+  {
+    at: at(4),
+    kind: 'call.started',
+    turn: 1,
+    step: 2,
+    index: 0,
+    id: 'c',
+    name: 'Bash',
+    brief: 'rm -rf build && make',
+    owner: 1,
+  },
+  {
+    at: at(4),
+    kind: 'call.asked',
+    turn: 1,
+    step: 2,
+    index: 0,
+    key: 'k',
+    text: 'no rule allows it',
+    suggestions: ['Bash(make:*)'],
+  },
+  {
+    at: at(4),
+    kind: 'prompt.opened',
+    id: 'fix-it-x7k2:1',
+    key: 'k',
+    tool: 'Bash',
+    brief: 'rm -rf build && make',
+    since: at(4),
+  },
+  { at: at(64), kind: 'prompt.answered', id: 'fix-it-x7k2:1', behavior: 'allow', used: true, by: 'ann@desk' },
+  {
+    at: at(64),
+    kind: 'call.started',
+    turn: 1,
+    step: 2,
+    index: 0,
+    id: 'c',
+    name: 'Bash',
+    brief: 'rm -rf build && make',
+    owner: 1,
+  },
+  { at: at(70), kind: 'call.progress', turn: 1, step: 2, index: 0, text: 'cc a.c\ncc b.c\n', bytes: 14 },
+  {
+    at: at(71),
+    kind: 'call.started',
+    turn: 1,
+    step: 2,
+    index: 0,
+    id: 'c',
+    name: 'Bash',
+    brief: 'rm -rf build && make',
+    owner: 2,
+  },
+  {
+    at: at(80),
+    kind: 'call.ended',
+    turn: 1,
+    step: 2,
+    index: 0,
+    isError: false,
+    outcome: 'adopted',
+    bytes: 60000,
+    preview: 'ok',
+  },
+  { at: at(80), kind: 'model.started', turn: 1, step: 3, attempt: 1 },
+  {
+    at: at(82),
+    kind: 'model.ended',
+    turn: 1,
+    step: 3,
+    text: 'Done.',
+    calls: [],
+    stop: 'end_turn',
+    usage: usage({ input: 1200, output: 10 }),
+    spent: 3700,
+  },
+  { at: at(83), kind: 'job.closed', status: 'done', spent: 10_600 },
+];
+
+function lines(events: JobEvent[], live = false): string {
+  const view = createLiveView('fix-it-x7k2', { width: 72, paint: noPaint, live });
+  return events.flatMap((event) => view.take(event)).join('\n');
+}
+
+test('a job reads as text, calls, questions with their answers, and an end', () => {
+  expect(`\n${lines(JOB)}\n`).toBe(`
+fix-it-x7k2
+/srv/app · claude-sonnet-5-5
+
+I read the code first.
+Two files.
+  ✓ Read src/parse.ts                                               0.1s
+  ✗ Grep parseDate                                        no match  0.4s
+  ● Bash rm -rf build && make
+  ? Bash rm -rf build && make
+    no rule allows it
+    nightshift allow [--always] fix-it-x7k2:1
+    nightshift deny fix-it-x7k2:1
+    --always also allows: Bash(make:*)
+  fix-it-x7k2:1: allow by ann@desk
+  ● Bash rm -rf build && make
+  a worker died in Bash; another one has it now
+  ✓ Bash rm -rf build && make                               adopted  16s
+Done.
+
+done · 1m23s · $0.0106 · 1 turn
+`);
+});
+
+test('events that come twice are printed once', () => {
+  const once: JobEvent['kind'][] = ['call.started', 'model.text', 'job.closed', 'job.opened'];
+  const twice = JOB.flatMap((event): JobEvent[] => (once.includes(event.kind) ? [event] : [event, event]));
+  expect(lines(twice)).toBe(lines(JOB));
+});
+
+test('what stands below shows streamed text, running calls and what is waited for', () => {
+  const view = createLiveView('fix-it-x7k2', { width: 72, paint: noPaint, live: true });
+  const after = (kind: JobEvent['kind'], n = 1): number => JOB.findIndex((event) => event.kind === kind && --n === 0);
+  const below = (upTo: number, from: number, now: number): string[] => {
+    for (const event of JOB.slice(from, upTo + 1)) view.take(event);
+    return view.bottom(now);
+  };
+  const text = after('model.text', 2);
+  expect(below(text, 0, at(1))).toEqual(['Two fi', '· step 1 · $0 · 1.0s · the model']);
+  const reading = after('call.started', 2);
+  expect(below(reading, text + 1, at(3))).toEqual([
+    '  ● Read src/parse.ts                                               1.0s',
+    '  ● Grep parseDate                                                  1.0s',
+    '· step 1 · $0.0033 · 3.0s · calls',
+  ]);
+  const asking = after('prompt.opened');
+  expect(below(asking, reading + 1, at(34))).toEqual([
+    '· step 2 · $0.0069 · 34s · fix-it-x7k2:1 waits for your answer since 30s',
+  ]);
+  const building = after('call.progress');
+  expect(below(building, asking + 1, at(70))).toEqual([
+    '  ● Bash rm -rf build && make · cc b.c                              6.0s',
+    '· step 2 · $0.0069 · 1m10s · calls',
+  ]);
+});
+
+test('a reply that comes from the spool has no stream and is printed whole; a stream that was cut is told', () => {
+  const events: JobEvent[] = [
+    { at: at(0), kind: 'model.started', ...place, attempt: 1 },
+    { at: at(0), kind: 'model.text', ...place, text: 'I star' },
+    { at: at(1), kind: 'model.started', ...place, attempt: 2 },
+    {
+      at: at(2),
+      kind: 'model.ended',
+      ...place,
+      text: 'I begin again.',
+      calls: [],
+      stop: 'end_turn',
+      usage: usage({}),
+      spent: 0,
+    },
+  ];
+  expect(lines(events).split('\n')).toEqual(['I star', '  asked again (attempt 2)', 'I begin again.']);
+});
+
+test('waits, failed requests and ends that are not good say what to do', () => {
+  const events: JobEvent[] = [
+    { at: at(0), kind: 'model.failed', ...place, error: '529 overloaded', until: null, spent: 0 },
+    { at: at(0), kind: 'job.waiting', why: 'credentials', until: null, text: 'the API refused the key' },
+    { at: at(9), kind: 'job.resumed' },
+    { at: at(60), kind: 'job.closed', status: 'stopped', why: 'usd', spent: 5_000_000 },
+  ];
+  expect(`\n${lines(events)}\n`).toBe(`
+  ! model: 529 overloaded
+‖ waits: the API refused the key
+    export ANTHROPIC_API_KEY=… && nightshift up
+
+stopped (usd) · 1m00s · $5.00 · 1 turn
+nightshift resume fix-it-x7k2 --max-usd X
+`);
+});
+
+test('escape sequences and marks that turn the writing never reach the terminal', () => {
+  const call = { turn: 1, step: 1, index: 0 };
+  const events: JobEvent[] = [
+    {
+      at: at(0),
+      kind: 'call.started',
+      ...call,
+      id: 'a',
+      name: 'Bash',
+      brief: 'echo \u001b]0;title\u0007\u202ehi\u001b[2J',
+      owner: 1,
+    },
+    {
+      at: at(0),
+      kind: 'call.ended',
+      ...call,
+      isError: true,
+      outcome: 'error',
+      bytes: 1,
+      preview: '\u001b[31mred\u001b[0m\u009b1m',
+    },
+  ];
+  expect(lines(events)).toMatch(/^ {2}✗ Bash echo hi +red1m {2}0\.0s$/);
+});
