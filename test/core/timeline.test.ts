@@ -161,14 +161,12 @@ describe('timeline', () => {
       log(turn, started(), reply(1, ['a']), begin(1, 0, 'a'), begin(1, 0, 'a', 2), begin(1, 0, 'a', 1)),
     );
     expect(toJson(timeline).turns[0]!.steps[0]!.calls[0]).toMatchObject({
-      ...{
-        owners: 2,
-        state: 'executing',
-        startedAt: '2026-01-05T00:00:03.000Z',
-        endedAt: null,
-        result: null,
-        isError: null,
-      },
+      owners: 2,
+      state: 'executing',
+      startedAt: '2026-01-05T00:00:03.000Z',
+      endedAt: null,
+      result: null,
+      isError: null,
     });
   });
 
