@@ -45,7 +45,8 @@ function runRg(rgPath: string, args: string[], options: Parameters<Search['rg']>
     });
     child.on('error', (error) => {
       settle();
-      fail(error);
+      const why = `ripgrep can't be started in ${cwd}: ${error.message}. Is ${rgPath} there? Installing again mends it.`;
+      fail(new Error(why, { cause: error }));
     });
     child.on('close', (code) => {
       settle();

@@ -4,11 +4,13 @@ import { isConcurrencySafeBash } from '../permissions/bash-readonly.ts';
 import { defineTool } from './define.ts';
 import { isInside, refusal } from './paths.ts';
 import { adoptProcess, type ProcessClaim } from './recover.ts';
-import { type Ran, shellReport, unfinishedText } from './shell-report.ts';
+import { seenByShell } from './shell-reads.ts';
+import { type Ran, type ShellReport, shellReport, unfinishedText } from './shell-report.ts';
 import { briefText } from './text.ts';
 
 const DEFAULT_TIMEOUT_MS = 120_000;
 const MAX_TIMEOUT_MS = 600_000;
+const MAX_CHARS = 30_000;
 /** A command whose output grows beyond this is killed. */
 const MAX_OUTPUT_BYTES = 5 * 1024 ** 3;
 
@@ -37,7 +39,7 @@ export const bash = defineTool<BashInput>({
   description,
   input: BashInput,
   isConcurrencySafe: (input) => isConcurrencySafeBash(input.command),
-  maxChars: 30_000,
+  maxChars: MAX_CHARS,
   brief: (input) => briefText(input.description || input.command),
   access: (input) => ({ kind: 'bash', command: input.command }),
   validate: (input) => commandFault(input.command),
@@ -71,12 +73,7 @@ function recoverCommand(claim: unknown, input: BashInput, io: ToolIo): Promise<R
     running: (run) => follow(run, ran, io),
     ended: ({ exit, outputPath }) => finished(outputPath, ran, exit, io),
     gone: (outputPath) =>
-      unfinishedText(
-        io.shell,
-        outputPath,
-        `Nobody saw how the command ended, and it may have acted: check what it was meant to change. ` +
-          'What it printed before:',
-      ),
+      unfinishedText(io.shell, outputPath, 'The command may have acted: check what it was meant to change.'),
   });
 }
 
@@ -102,14 +99,15 @@ async function follow(run: ShellRun, ran: Ran, io: ToolIo): Promise<ToolOutput> 
   } catch (error) {
     if (!io.signal.aborted) throw error;
     await run.kill();
-    const how = 'The command was killed because the call was cancelled; it may have acted. Its output so far:';
+    const how = 'The command was killed because the call was cancelled; it may have acted.';
     return refusal(await unfinishedText(io.shell, run.outputPath, how));
   }
   return finished(run.outputPath, ran, exit, io);
 }
 
 async function finished(outputPath: string, ran: Ran, exit: ShellExit, io: ToolIo): Promise<ToolOutput> {
-  const output = await shellReport(io.shell, outputPath, ran, exit);
+  const report = await shellReport(io.shell, outputPath, ran, exit);
+  const output = { ...report, ...(await shownFiles(ran.command, report, io)) };
   if (exit.cwd === undefined || exit.cwd === io.files.real(io.cwd)) return output;
   if (
     isInside(
@@ -120,8 +118,16 @@ async function finished(outputPath: string, ran: Ran, exit: ShellExit, io: ToolI
     return { ...output, cwd: exit.cwd };
   }
   const notice = `[The working directory is ${io.root} again: ${exit.cwd} is outside of the workspace.]`;
-  const text = typeof output.content === 'string' ? output.content : '';
-  return { ...output, cwd: io.root, content: text === '' ? notice : `${text}\n\n${notice}` };
+  const text = output.content === '' ? notice : `${output.content}\n\n${notice}`;
+  return { ...output, cwd: io.root, content: text };
+}
+
+/** Files that the model has seen by a command that only prints one, unless the output is too long to be shown. */
+async function shownFiles(command: string, report: ShellReport, io: ToolIo): Promise<Pick<ToolOutput, 'seen'>> {
+  if (report.isError || report.content.length > MAX_CHARS) return {};
+  // A file that can't be read now is one that the model does not know.
+  const seen = await seenByShell(command, report.content, io).catch(() => ({}));
+  return Object.keys(seen).length === 0 ? {} : { seen };
 }
 
 /** A time limit beyond the ceiling is lowered to it, not refused. */

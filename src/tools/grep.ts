@@ -77,12 +77,16 @@ async function searchFiles(input: GrepInput, io: ToolIo): Promise<ToolOutput> {
     const place = await searchPlace(path, io);
     if (place.kind === 'refused') return refusal(place.text);
     const target = place.file === undefined ? [] : ['--', place.file];
-    const found = await io.search.rg([...argumentsOf(input), ...target], {
-      cwd: place.dir,
-      signal: io.signal,
-      timeoutMs: TIMEOUT_MS,
-      maxBytes: MAX_BYTES,
-    });
+    const search = (...more: string[]) =>
+      io.search.rg([...more, ...argumentsOf(input), ...target], {
+        cwd: place.dir,
+        signal: io.signal,
+        timeoutMs: TIMEOUT_MS,
+        maxBytes: MAX_BYTES,
+      });
+    const first = await search();
+    // The usual engine is quicker, and knows neither look-around nor backreferences.
+    const found = /look-around|backreferences/.test(first.stderr) ? await search('--pcre2') : first;
     // Trouble with single files is not told, so what is left is about the request.
     if (found.stderr !== '' && found.code === 2) return refusal(found.stderr.trim());
     const rows = rowsOf(input.output_mode, found.lines).filter((row) => isShown(row, place.dir, io));

@@ -85,6 +85,12 @@ describe('Grep', () => {
     ]);
   });
 
+  it('knows look-around and backreferences', async () => {
+    put('a.txt', 'foobar\nfoobaz\nabab\n');
+    expect(await content({ pattern: 'foo(?=baz)' })).toEqual(['a.txt:2:foobaz']);
+    expect(await content({ pattern: '(ab)\\1' })).toEqual(['a.txt:3:abab']);
+  });
+
   it('narrows by path, glob and type', async () => {
     put('src/a.ts', 'needle');
     put('src/b.js', 'needle');
@@ -149,6 +155,7 @@ describe('Grep', () => {
 
   it.each<[string, object, RegExp]>([
     ['a broken expression', { pattern: '(' }, /regex parse error.*unclosed group/s],
+    ['a broken expression with look-around', { pattern: '(?=(' }, /error compiling pattern.*parenthes/s],
     ['an unknown type', { pattern: 'x', type: 'klingon' }, /unrecognized file type: klingon/],
     ['a broken glob', { pattern: 'x', glob: '[' }, /error parsing glob/],
     ['a missing path', { pattern: 'x', path: 'nowhere' }, /nowhere does not exist/],
