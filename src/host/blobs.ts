@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import { readFile, stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { createLru } from '../core/lru.ts';
 import type { Blobs } from '../core/ports.ts';
 import { StoreError } from '../core/store-error.ts';
 import { Sha } from '../shapes/ids.ts';
-import { makeFolder, readError, syncFolder, writeDurably } from './durable-file.ts';
+import { readError, syncFolder, writeDurably } from './durable-file.ts';
 
 /** Bytes of blobs that were read or written lately, of all jobs of this process; only bytes whose hash was checked get in. */
 const recent = createLru<Buffer>(32 * 1024 * 1024);
@@ -15,8 +15,7 @@ export const shaOf = (bytes: Uint8Array | string): Sha => createHash('sha256').u
 
 /** Blobs as files below `dir`, made when the first one is put; each blob is its own file, named by its hash. */
 export function createBlobs(dir: string): Blobs {
-  const folderOf = (sha: Sha): string => join(dir, sha.slice(0, 2));
-  const pathOf = (sha: Sha): string => join(folderOf(sha), sha.slice(2));
+  const pathOf = (sha: Sha): string => join(dir, sha.slice(0, 2), sha.slice(2));
 
   return {
     async put(bytes) {
@@ -24,10 +23,7 @@ export function createBlobs(dir: string): Blobs {
       const content = typeof bytes === 'string' ? Buffer.from(bytes) : Buffer.from(bytes);
       const sha = shaOf(content);
       const path = pathOf(sha);
-      if (!(await isSafe(path, folderOf(sha), content))) {
-        await makeFolder(folderOf(sha));
-        await writeDurably(path, content);
-      }
+      if (!(await isSafe(path, content))) await writeDurably(path, content, { folders: true });
       recent.set(path, content, content.length);
       return sha;
     },
@@ -51,13 +47,13 @@ export function createBlobs(dir: string): Blobs {
 }
 
 /** Whether these very bytes are already on disk and stay there. A damaged file is not: writing it again mends it. */
-async function isSafe(path: string, folder: string, content: Buffer): Promise<boolean> {
+async function isSafe(path: string, content: Buffer): Promise<boolean> {
   if ((await sizeOf(path)) !== content.length) return false;
   if (recent.get(path)) return true;
   const found = await readFile(path).catch(() => undefined);
   if (!found?.equals(content)) return false;
   // Whoever renamed it may have died before this.
-  await syncFolder(folder);
+  await syncFolder(dirname(path));
   return true;
 }
 

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { mkdir, open, rename, unlink } from 'node:fs/promises';
+import { type FileHandle, mkdir, open, rename, unlink } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { StoreError } from '../core/store-error.ts';
 
@@ -19,12 +19,17 @@ export async function makeFolder(path: string): Promise<void> {
 
 /**
  * Writes a file whole or not at all: temp file beside it, fsync, rename, fsync of the folder.
+ * With `folders` missing ones are made.
  * @throws StoreError `full` or `unwritable`; the old file is then as it was and no temp file is left.
  */
-export async function writeDurably(path: string, bytes: Uint8Array | string): Promise<void> {
+export async function writeDurably(
+  path: string,
+  bytes: Uint8Array | string,
+  { folders = false }: { folders?: boolean } = {},
+): Promise<void> {
   const temp = join(dirname(path), `.${basename(path)}.${randomUUID()}.tmp`);
   try {
-    const file = await open(temp, 'wx', 0o600);
+    const file = await openNew(temp, folders);
     try {
       await file.writeFile(bytes);
       await file.sync();
@@ -36,6 +41,17 @@ export async function writeDurably(path: string, bytes: Uint8Array | string): Pr
   } catch (error) {
     await unlink(temp).catch(() => {});
     throw writeError(path, error);
+  }
+}
+
+/** The folder is there nearly always, so it is made only when it turns out to be missing. */
+async function openNew(path: string, folders: boolean): Promise<FileHandle> {
+  try {
+    return await open(path, 'wx', 0o600);
+  } catch (error) {
+    if (!folders || errorCode(error) !== 'ENOENT') throw error;
+    await makeFolder(dirname(path));
+    return open(path, 'wx', 0o600);
   }
 }
 

@@ -1,4 +1,4 @@
-import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
+import { isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { eventsFile, jobDir } from '../core/paths.ts';
 import type { JobFiles, Ledger } from '../core/ports.ts';
 import { JobId } from '../shapes/ids.ts';
@@ -32,8 +32,7 @@ export async function openJobFiles(home: string, job: string, { ledger }: JobFil
     async keepResult(name, bytes) {
       const path = resolve(dir, name);
       if (!isBelow(dir, path)) throw new Error(`A result of job ${id} must be kept below its folder, not at ${path}`);
-      await makeFolder(dirname(path));
-      await writeDurably(path, bytes);
+      await writeDurably(path, bytes, { folders: true });
       return path;
     },
   };

@@ -4,12 +4,11 @@ import { recordFile } from '../core/paths.ts';
 import { StoreError } from '../core/store-error.ts';
 import { JobId } from '../shapes/ids.ts';
 import type { JobRecord } from '../shapes/job.ts';
-import { errorCode, makeFolder, readError, syncFolder, writeDurably, writeError } from './durable-file.ts';
+import { errorCode, readError, syncFolder, writeDurably, writeError } from './durable-file.ts';
 
 /** Writes `record.json` into the job's folder, whole or not at all. @throws StoreError */
 export async function writeRecord(dir: string, record: JobRecord): Promise<void> {
-  await makeFolder(dir);
-  await writeDurably(join(dir, recordFile), `${JSON.stringify(record, null, 2)}\n`);
+  await writeDurably(join(dir, recordFile), `${JSON.stringify(record, null, 2)}\n`, { folders: true });
 }
 
 /** The record in a job's folder; undefined while the job is open. @throws StoreError `corrupt` when it cannot be understood. */
