@@ -16,8 +16,10 @@ import {
 import { spawnSync } from 'node:child_process';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createFiles } from '../../src/host/files.ts';
+import { runTs } from '../support/run-ts.ts';
 
 const files = createFiles();
 let dir: string;
@@ -83,6 +85,19 @@ describe('writing a file', () => {
     expect(readdirSync(dir).sort()).toEqual([alive, '.a.x.nightshift', '.b.1-1.nightshift', 'a'].sort());
   });
 
+  it('leaves the old content or the new one, whole, when its process is killed in the middle', async () => {
+    for (let round = 0; round < 3; round += 1) {
+      const writer = runTs(fileURLToPath(new URL('../support/file-writer.ts', import.meta.url)), [at('a')]);
+      await writer.line();
+      await writer.kill();
+      const content = readFileSync(at('a'), 'utf8');
+      expect(content.length).toBe(4_000_000);
+      expect(new Set(content).size).toBe(1);
+      await files.write(at('a'), 'mine');
+      expect(readdirSync(dir)).toEqual(['a']);
+    }
+  });
+
   it('takes names as long as the file system does', async () => {
     const name = 'ü'.repeat(127);
     await files.write(at(name), 'x');
@@ -91,7 +106,7 @@ describe('writing a file', () => {
 
   it.each<[string, (path: string) => void, string]>([
     ['a folder', (path) => mkdirSync(path), 'EISDIR'],
-    ['a pipe', (path) => void spawnSync('mkfifo', [path]), 'EINVAL'],
+    ['a pipe', (path) => void spawnSync('sh', ['-c', 'mkfifo "$1"', 'sh', path]), 'EINVAL'],
     ['a circle of links', (path) => symlinkSync(path, path), 'ELOOP'],
   ])('refuses %s and leaves nothing behind', async (_, make, code) => {
     make(at('a'));

@@ -21,9 +21,13 @@ export interface TsProcess {
   readonly ended: Promise<number | null>;
 }
 
-/** Runs `file` in a process of its own; it finds its arguments in `process.argv` from index 2, and its stderr is ours. */
-export function runTs(file: string, args: readonly string[]): TsProcess {
-  const child = spawn(process.execPath, ['--input-type=module', '-e', LOADER, file, ...args], {
+/**
+ * Runs `file` in a process of its own; it finds its arguments in `process.argv` from index 2, and its stderr is ours.
+ * `wrapper`: a command that gets the one of the process as its last arguments.
+ */
+export function runTs(file: string, args: readonly string[], wrapper: readonly string[] = []): TsProcess {
+  const [program, ...before] = [...wrapper, process.execPath];
+  const child = spawn(program, [...before, '--input-type=module', '-e', LOADER, file, ...args], {
     cwd: root,
     stdio: ['pipe', 'pipe', 'inherit'],
   });

@@ -15,7 +15,7 @@ export type BenchOptions = Partial<Pick<ToolIo, 'signal' | 'cwd' | 'directories'
 };
 
 /** What a call came to, and what it wrote down before it acted. */
-export type Called = ToolOutput & { text: string; claims: unknown[] };
+type Called = ToolOutput & { text: string; claims: unknown[] };
 
 /** A workspace in a temporary folder in which tools are called as the runner calls them, one after another. */
 export interface Bench {

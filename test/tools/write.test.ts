@@ -1,7 +1,9 @@
 import { chmodSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { read } from '../../src/tools/read.ts';
 import { write } from '../../src/tools/write.ts';
+import { runTs } from '../support/run-ts.ts';
 import { type Bench, createBench, sha256 } from '../support/tool-io.ts';
 
 let bench: Bench;
@@ -106,6 +108,26 @@ describe('Write', () => {
     expect(await writeFile('file/a.txt', 'x')).toMatchObject({
       isError: true,
       text: expect.stringMatching(/a part of the path is a file, not a folder \((ENOTDIR|EEXIST)\)/),
+    });
+  });
+
+  it('leaves the old content and no half file on a full disk, and says what is wrong', async () => {
+    const unshare = ['unshare', ...(process.getuid?.() === 0 ? [] : ['-r']), '-m'];
+    const mount = ['sh', '-c', 'mount -t tmpfs -o size=64k none "$1" && shift && exec "$@"', 'sh', bench.root];
+    const script = fileURLToPath(new URL('../support/full-disk-writer.ts', import.meta.url));
+    const writer = runTs(script, [bench.root], [...unshare, ...mount]);
+    const answer = JSON.parse(await writer.line()) as {
+      text: string;
+      isError: boolean;
+      content: string;
+      names: string[];
+    };
+    expect(await writer.ended).toBe(0);
+    expect(answer).toEqual({
+      text: expect.stringMatching(/a\.txt: the disk is full; free some space first \(ENOSPC\)/),
+      isError: true,
+      content: 'old',
+      names: ['a.txt'],
     });
   });
 });
