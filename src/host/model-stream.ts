@@ -14,7 +14,7 @@ export type StreamFault =
 
 export type StreamIo = {
   signal: AbortSignal;
-  /** Silence after which the API is given up; any event counts as a sign of life, pings too. */
+  /** Silence after which the API is given up. Pings are a sign of life too, but not for ever: see `PATIENCE`. */
   stallMs: number;
   onActivity(): void;
   onText(text: string, thinking: boolean): void;
@@ -22,6 +22,8 @@ export type StreamIo = {
   onRecord(events: StreamEvent[]): void;
 };
 
+/** So many times the silence that is allowed may pass with nothing but pings. */
+const PATIENCE = 10;
 /** After the end of the message only the end of the connection is waited for, and that not for long. */
 const DRAIN_MS = 1_000;
 /** The longest that a timer can wait: the SDK's own time limit is out of the way, silence is ours to judge. */
@@ -45,10 +47,11 @@ export async function readStream(
     if (!/^text\/event-stream\b/i.test(response.headers.get('content-type') ?? '')) {
       return stopped(await noStream(response));
     }
-    watch.alive();
+    watch.alive(false);
     for await (const { event, data } of Stream.rawEvents(response, abort)) {
-      watch.alive();
-      if (event === 'ping' || data === '') continue;
+      const isPing = event === 'ping' || data === '';
+      watch.alive(isPing);
+      if (isPing) continue;
       const parsed = parseEvent(data);
       if (!parsed) return stopped({ kind: 'cut', detail: 'the reply holds what is no JSON' });
       if (event === 'error' || parsed['type'] === 'error') {
@@ -86,6 +89,7 @@ function watchSilence(io: StreamIo, abort: AbortController) {
   let verdict: StreamFault | undefined;
   let timer: NodeJS.Timeout | undefined;
   let beats = 0;
+  let lastContent = performance.now();
 
   const stop = (why: StreamFault): void => {
     verdict ??= why;
@@ -105,10 +109,13 @@ function watchSilence(io: StreamIo, abort: AbortController) {
   listen(io.stallMs);
   return {
     verdict: () => verdict,
-    alive() {
+    alive(isPing: boolean) {
       beats += 1;
       io.onActivity();
       listen(io.stallMs);
+      const now = performance.now();
+      if (!isPing) lastContent = now;
+      else if (now - lastContent > PATIENCE * io.stallMs) stop({ kind: 'stalled' });
     },
     drain() {
       beats += 1;

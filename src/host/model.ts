@@ -144,7 +144,7 @@ function troubleOfEnd({ state, fault }: StreamEnd, at: { access: ModelAccess; st
     case 'error':
       return troubleOf(fault.error, { now: at.now, baseUrl, secrets });
     case 'stalled':
-      return again(`the model API was silent for ${at.stallMs / 1000} s`);
+      return again(`the model API has said nothing for ${at.stallMs / 1000} s, or nothing but pings for long`);
     case 'cut':
       return again(`the reply broke off: ${fault.detail}`);
     case 'cancelled':

@@ -28,7 +28,7 @@ type Step = NonNullable<Script['steps']>[number];
 /** A model of one reply, processes that ask it, and `next`: this process, which asks after they died. */
 async function prepare(
   step: Partial<Step>,
-): Promise<{ server: ModelServer; child: () => TsProcess; next: () => Promise<ModelOutcome> }> {
+): Promise<{ server: ModelServer; child: (stallMs?: number) => TsProcess; next: () => Promise<ModelOutcome> }> {
   const said = {
     text: 'I look.',
     calls: [
@@ -40,8 +40,8 @@ async function prepare(
   asker = await createAsker(server.url);
   const { url } = server;
   const spool = join(asker.dir, 'spool');
-  const child = (): TsProcess => {
-    const started = runTs(CHILD, [url, spool, 'run/1']);
+  const child = (stallMs = 90_000): TsProcess => {
+    const started = runTs(CHILD, [url, spool, 'run/1', String(stallMs)]);
     children.push(started);
     return started;
   };
@@ -137,14 +137,27 @@ describe('kill -9 of the process that asks', () => {
   });
 });
 
+describe('a process that was stopped for longer than it may be silent', () => {
+  it('reads what has come meanwhile before it speaks of silence', async () => {
+    const { server, child } = await prepare({ chunk: 1, duration: '2s' });
+    const stopped = child(700);
+    await stopped.line();
+    await recorded(1);
+    stopped.child.kill('SIGSTOP');
+    await server.waitFor(hasEnded);
+    stopped.child.kill('SIGCONT');
+    expect(await outcomeOf(stopped)).toMatchObject({ kind: 'reply', spent: EXACT });
+    expect(server.requests()).toHaveLength(1);
+  });
+});
+
 /** Resolves when the journals of so many attempts hold at least so many lines: what the server sent has been read. */
 async function recorded(lines: number, attempts = 1): Promise<void> {
   const spool = join(asker!.dir, 'spool');
-  await expect
-    .poll(async () => {
-      const names = (await readdir(spool)).filter((name) => name.startsWith('blocks.'));
-      const texts = await Promise.all(names.map((name) => readFile(join(spool, name), 'utf8')));
-      return texts.filter((text) => text.split('\n').length > lines).length;
-    })
-    .toBe(attempts);
+  const read = async (): Promise<number> => {
+    const names = (await readdir(spool)).filter((name) => name.startsWith('blocks.'));
+    const texts = await Promise.all(names.map((name) => readFile(join(spool, name), 'utf8')));
+    return texts.filter((text) => text.split('\n').length > lines).length;
+  };
+  await expect.poll(read, { timeout: 30_000 }).toBe(attempts);
 }

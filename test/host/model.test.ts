@@ -256,7 +256,7 @@ describe('silence', () => {
     );
     const outcome = await asker.ask();
     expect(outcome.kind).toBe(kind);
-    expect('text' in outcome ? outcome.text : 'silent for 0.15 s').toContain('silent for 0.15 s');
+    expect('text' in outcome ? outcome.text : 'nothing for 0.15 s').toContain('nothing for 0.15 s');
     await server.waitFor(({ outcome }) => outcome === 'stalled');
   });
 
@@ -266,6 +266,16 @@ describe('silence', () => {
       { stallMs: 400 },
     );
     expect(await asker.ask()).toMatchObject({ kind: 'reply', reply: { content: [{ text: 'hi' }] } });
+  });
+
+  it('is what pings alone are in the long run', async () => {
+    const { asker, server } = await scripted(
+      { steps: [{ text: 'hi', ping_every: '20ms', stall: [{ after: '3 events', for: 'forever', pings: true }] }] },
+      { stallMs: 60 },
+    );
+    expect(await asker.ask()).toMatchObject({ kind: 'wait', why: 'api' });
+    expect(asker.heard.signs).toBeGreaterThan(10);
+    await server.waitFor(({ outcome }) => outcome === 'stalled');
   });
 });
 
