@@ -86,6 +86,20 @@ const runners: ReadonlyMap<string, boolean> = new Map([
   ...['sudo', 'doas', 'su', 'busybox', 'toybox', 'coproc'].map((name) => [name, false] as const),
 ]);
 
+/** Operands that some of them take before the command. */
+const operandsBefore: ReadonlyMap<string, number> = new Map([
+  ['timeout', 1],
+  ['gtimeout', 1],
+  ['flock', 1],
+  ['chroot', 1],
+  ['taskset', 1],
+  ['chrt', 1],
+  ['su', 1],
+  ['runuser', 1],
+  ['script', 1],
+  ['faketime', 1],
+]);
+
 const shells = new Set(['bash', 'sh', 'dash', 'zsh', 'ksh', 'ash', 'mksh', 'rbash']);
 const findRuns = new Set(['-exec', '-execdir', '-ok', '-okdir']);
 const findActs = new Set(['-delete', '-fprint', '-fprint0', '-fprintf', '-fls']);
@@ -149,6 +163,8 @@ function look(words: Words, found: Found, depth: number): void {
   if (name === 'find') lookAtFind(words, found, depth);
   if (shells.has(name)) lookAtShell(words, found);
   if (name === 'eval') addCode(words.slice(1), found, 'eval runs text that is computed');
+  if ((name === 'source' || name === '.') && programName(words.slice(1)) === undefined)
+    found.unclear.push(`${name} runs a file that is computed`);
   if (name === 'trap' && words.length > 2) addCode(words.slice(1, 2), found, 'trap runs text that is computed');
   if (
     name === 'git' &&
@@ -171,26 +187,34 @@ function isLookup(name: string, words: Words): boolean {
 
 /** Every tail of the words that may be the command behind a runner, since options differ between versions. */
 function everySuffix(words: Words, found: Found, depth: number): void {
-  let first = true;
+  let skipped = operandsBefore.get(plainName(words) ?? '') ?? 0;
+  let named = false;
   for (let i = 1; i < words.length; i++) {
     const tail = words.slice(i);
     const text = programName(tail);
     if (text === undefined) {
-      if (first && !/=/.test(tail[0]!.raw)) found.unclear.push(`what ${words[0]!.raw} runs is computed`);
+      if (!named && !/^\w+=/.test(tail[0]!.raw)) found.unclear.push(`what ${words[0]!.raw} runs is computed`);
       continue;
     }
     if (text.startsWith('-') || /^\w+=/.test(text)) continue;
-    first = false;
+    const isValue = words[i - 1]!.raw.startsWith('-') && i > 1;
+    if (!isValue && skipped-- <= 0) named = true;
     found.beneath.push(tail);
     look(tail, found, depth + 1);
   }
 }
 
 function lookAtFind(words: Words, found: Found, depth: number): void {
+  const unknown = words.filter((word) => word.pieces.some((piece) => piece.kind === 'unknown'));
+  const ends = words.some((word) => word.value === ';' || word.value === '+');
+  if (unknown.some((word) => word.splits) || unknown.length > (ends ? 0 : 1))
+    found.unclear.push('what find does is computed');
   for (let i = 1; i < words.length; i++) {
     const text = words[i]!.value;
-    if (text === undefined && words[i]!.splits) found.exactOnly = true;
-    if (text === undefined) continue;
+    if (text === undefined) {
+      found.exactOnly = true;
+      continue;
+    }
     if (findActs.has(text)) found.exactOnly = true;
     if (!findRuns.has(text)) continue;
     found.exactOnly = true;
