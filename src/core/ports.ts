@@ -1,6 +1,6 @@
 import type { z } from 'zod';
-import type { Agent, JobRecord } from '../shapes/job.ts';
-import type { Block, ImageBlock, Message, NodeMeta, TextBlock, TranscriptNode, Usage } from '../shapes/message.ts';
+import type { JobRecord } from '../shapes/job.ts';
+import type { ImageBlock, Message, NodeMeta, TextBlock, TranscriptNode, Usage } from '../shapes/message.ts';
 import type { Effect, Outcome } from '../shapes/effect.ts';
 import type { JobEvent } from '../shapes/event.ts';
 import type { Micros, Sha } from '../shapes/ids.ts';
@@ -78,6 +78,8 @@ export type ShellSpec = {
 /** A command under its supervisor. */
 export interface ShellRun {
   readonly outputPath: string;
+  /** How long ago it was started, in ms. */
+  ageMs(): number;
   /** Waits for its end; an abort of the signal stops the waiting, not the command. */
   exit(signal: AbortSignal, onProgress?: (tail: string, bytes: number) => void): Promise<ShellExit>;
   /** Resolves when the whole tree is dead. */
@@ -93,6 +95,8 @@ export type Adoption =
 export interface Shell {
   start(dir: string, spec: ShellSpec): Promise<ShellRun>;
   adopt(dir: string): Promise<Adoption>;
+  /** Makes a command's output readable at another path too, while it grows and afterwards; repeating it is harmless. */
+  publish(outputPath: string, path: string): Promise<void>;
   /** At most `headBytes` from the start and `tailBytes` from the end, as text; what lies between is left out. */
   readOutput(
     path: string,
@@ -129,6 +133,13 @@ export interface Search {
  */
 export type Seen = { sha: Sha; partial?: true; via?: 'range' | 'write' };
 
+/** The background tasks of a job, also those that have ended. */
+export interface TaskFolders {
+  /** Folder of its run, and where the model can read its output; undefined when there is no such task. */
+  find(id: string): Promise<{ dir: string; outputPath: string } | undefined>;
+  ids(): Promise<string[]>;
+}
+
 /** The world as a tool gets it: nothing else may be touched by it. */
 export interface ToolIo {
   readonly signal: AbortSignal;
@@ -153,6 +164,9 @@ export interface ToolIo {
   claim(fact: unknown): Promise<void>;
   /** For watchers: the last few hundred bytes of what is happening. */
   progress(tail: string, bytes: number): void;
+  /** The background task that this call may become, and where the model can read its output. */
+  readonly task: { id: string; outputPath: string };
+  readonly tasks: TaskFolders;
   /** Path, below the job's folder, where a too large output may be kept for the model to read. */
   readonly resultPath: string;
 }
@@ -169,6 +183,8 @@ export type ToolOutput = {
   failedShell?: boolean;
   /** The whole output when `content` is only part of it, already on disk. */
   spilled?: { path: string; bytes: number };
+  /** The call's command goes on in the background; the answer is that of `afterEffect`. */
+  background?: true;
 };
 
 /** How a call that lost its owner stands. */
@@ -208,7 +224,7 @@ export interface Tool<I = unknown> {
   validate?(input: I, io: ToolIo): Promise<string | undefined> | string | undefined;
   /** Asks the workflow to do it instead of running; called again with the outcome. */
   effect?(input: I): Effect;
-  afterEffect?(input: I, outcome: Outcome): ToolOutput;
+  afterEffect?(input: I, outcome: Outcome, io: ToolIo): ToolOutput;
   run?(input: I, io: ToolIo): Promise<ToolOutput>;
   /** After a dead owner that had claimed. Absent: it has no side effect and runs again. */
   recover?(claim: unknown, input: I, io: ToolIo): Promise<Recovery>;
@@ -291,5 +307,3 @@ export interface Hosts {
   holdToken(token: string): () => void;
   now(): number;
 }
-
-export type { Agent, Block };

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
 import { JobClient } from '../../src/app/client.ts';
-import { isSettled, type JobInfo } from '../../src/app/job-info.ts';
+import type { JobInfo } from '../../src/app/job-info.ts';
 import { type ModelServer, startModelServer } from '../../src/app/model-server/start-model-server.ts';
 import type { Script } from '../../src/app/model-server/script.ts';
 import { openStore } from '../../src/app/open-store.ts';
@@ -14,7 +14,6 @@ import { type Home, openHome, taskQueue } from '../../src/app/service/home.ts';
 import { TemporalDoor } from '../../src/app/temporal-door.ts';
 import { fold } from '../../src/core/transcript.ts';
 import { createTranscript } from '../../src/host/transcript-store.ts';
-import { liveness, type ProcessIdentity } from '../../src/host/identity.ts';
 import type { JobEvent } from '../../src/shapes/event.ts';
 import type { JobConfig, JobRecord } from '../../src/shapes/job.ts';
 import type { Message } from '../../src/shapes/message.ts';
@@ -199,8 +198,3 @@ export async function rig(
     },
   };
 }
-
-export { isSettled };
-
-/** Whether a process lives. */
-export const lives = (identity: ProcessIdentity): boolean => liveness(identity) === 'alive';
