@@ -1,10 +1,9 @@
 import { existsSync } from 'node:fs';
-import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { eventsFile } from '../core/paths.ts';
 import { createBlobs } from '../host/blobs.ts';
 import { followEvents, readEvents } from '../host/event-reader.ts';
-import { readRecord } from '../host/records.ts';
+import { listJobs, readRecord } from '../host/records.ts';
 import { JobId } from '../shapes/ids.ts';
 import type { JobStore } from './job-store.ts';
 
@@ -14,10 +13,7 @@ export function openStore(jobs: string): JobStore {
   const isJob = (id: string): boolean => JobId.safeParse(id).success;
   return {
     dir,
-    async ids() {
-      const names = await readdir(jobs).catch(() => []);
-      return names.filter(isJob);
-    },
+    ids: () => listJobs(jobs),
     has: (id) => isJob(id) && existsSync(dir(id)),
     record: (id) => readRecord(dir(id)),
     blobs: (id) => createBlobs(join(dir(id), 'blobs')),

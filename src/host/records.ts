@@ -35,12 +35,11 @@ export async function removeRecord(dir: string): Promise<void> {
   }
 }
 
-/** Ids of all jobs that have a folder in this home, in alphabetical order; none when the home is new. */
-export async function listJobs(home: string): Promise<JobId[]> {
-  const path = join(home, 'jobs');
-  const entries = await readdir(path, { withFileTypes: true }).catch((error: unknown) => {
+/** Ids of all jobs that have a folder in `jobs`, a home's folder of that name, in alphabetical order; none when it is new. */
+export async function listJobs(jobs: string): Promise<JobId[]> {
+  const entries = await readdir(jobs, { withFileTypes: true }).catch((error: unknown) => {
     if (errorCode(error) === 'ENOENT') return [];
-    throw readError(path, 'The folder of all jobs', error);
+    throw readError(jobs, 'The folder of all jobs', error);
   });
   return entries
     .filter((entry) => entry.isDirectory() && JobId.safeParse(entry.name).success)

@@ -29,6 +29,7 @@ const state: JobRecord['state'] = {
   head: null,
   turn: 1,
   turnOpen: false,
+  tasks: {},
   idle: false,
   agent: 'a',
   rules: 'r',
@@ -121,9 +122,9 @@ describe('records', () => {
 
 describe('listJobs', () => {
   it('lists the folders that are jobs', async () => {
-    expect(await listJobs(home)).toEqual([]);
+    expect(await listJobs(join(home, 'jobs'))).toEqual([]);
     for (const name of ['b', 'a-1', '.trash', 'UPPER']) await mkdir(join(home, 'jobs', name), { recursive: true });
     await writeFile(join(home, 'jobs', 'file'), '');
-    expect(await listJobs(home)).toEqual(['a-1', 'b']);
+    expect(await listJobs(join(home, 'jobs'))).toEqual(['a-1', 'b']);
   });
 });
