@@ -54,6 +54,7 @@ function commandFault(command: string): string | undefined {
 }
 
 async function runCommand(input: BashInput, io: ToolIo): Promise<ToolOutput> {
+  if (io.signal.aborted) return refusal('The command was not run: the call was cancelled before.');
   const lost = await lostFolder(io);
   if (lost !== undefined) return lost;
   const ran = limitsOf(input, io.env);

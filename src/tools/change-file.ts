@@ -19,6 +19,7 @@ type Planner<I> = (input: I, target: Target, io: ToolIo) => Plan;
 /** Plans the change, writes down what it will do, and does it. */
 export async function changeFile<I extends Input>(input: I, io: ToolIo, plan: Planner<I>): Promise<ToolOutput> {
   const path = absolutePath(input.file_path, io.cwd);
+  if (io.signal.aborted) return refusal(`${path} was not changed: the call was cancelled before.`);
   try {
     const target = await lookAt(path, io);
     if (target.kind === 'refused') return refusal(target.text);

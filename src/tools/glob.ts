@@ -2,8 +2,8 @@ import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { z } from 'zod';
 import type { ToolIo, ToolOutput } from '../core/ports.ts';
 import { defineTool } from './define.ts';
-import { absolutePath, fileTrouble, pathFault, refusal, shownPath } from './paths.ts';
-import { searchPlace } from './search-place.ts';
+import { absolutePath, pathFault, refusal, shownPath } from './paths.ts';
+import { searchPlace, searchTrouble } from './search-place.ts';
 import { briefText, numberText } from './text.ts';
 
 const MAX_FILES = 100;
@@ -48,7 +48,7 @@ async function findFiles(input: GlobInput, io: ToolIo): Promise<ToolOutput> {
     const files = found.lines.map((name) => join(dir, name)).filter((path) => io.hidden?.(path) !== true);
     return { content: [...listed(files, io.cwd), ...notices(files.length, found)].join('\n') };
   } catch (error) {
-    return fileTrouble(error, dir);
+    return searchTrouble(error, dir, io);
   }
 }
 

@@ -2,8 +2,8 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import type { SearchRun, ToolIo, ToolOutput } from '../core/ports.ts';
 import { defineTool } from './define.ts';
-import { absolutePath, fileTrouble, pathFault, refusal, shownPath } from './paths.ts';
-import { searchPlace } from './search-place.ts';
+import { absolutePath, pathFault, refusal, shownPath } from './paths.ts';
+import { searchPlace, searchTrouble } from './search-place.ts';
 import { briefText, countText, numberText } from './text.ts';
 
 const DEFAULT_LIMIT = 250;
@@ -92,7 +92,7 @@ async function searchFiles(input: GrepInput, io: ToolIo): Promise<ToolOutput> {
     const rows = rowsOf(input.output_mode, found.lines).filter((row) => isShown(row, place.dir, io));
     return { content: report(input, rows, found, (name) => shownPath(join(place.dir, name), io.cwd)) };
   } catch (error) {
-    return fileTrouble(error, path);
+    return searchTrouble(error, path, io);
   }
 }
 

@@ -235,6 +235,11 @@ describe('Bash', () => {
     expect(await running).toEqual({ content: 'working' });
   });
 
+  it('does not begin a cancelled call', async () => {
+    expect(await run('touch x', { signal: AbortSignal.abort() })).toMatchObject({ isError: true, claims: [] });
+    expect(existsSync(bench.path('x'))).toBe(false);
+  });
+
   it('is killed with all its processes when the call is cancelled, and says what was seen', async () => {
     const controller = new AbortController();
     const running = run(`echo begun; ${tellPid}; sleep 1000`, { signal: controller.signal });

@@ -91,6 +91,13 @@ describe('Glob', () => {
     expect(await find('*.txt', { hidden: (path) => path === bench.path('secret.txt') })).toEqual(['a.txt']);
   });
 
+  it('stops when the call is cancelled', async () => {
+    expect(await bench.call(glob, { pattern: '*' }, { signal: AbortSignal.abort() })).toMatchObject({
+      isError: true,
+      text: 'The search was stopped because the call was cancelled.',
+    });
+  });
+
   it('says that nothing was found', async () => {
     expect(await find('*.none')).toEqual(['No files found.']);
   });

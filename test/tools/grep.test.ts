@@ -147,6 +147,13 @@ describe('Grep', () => {
     ]);
   });
 
+  it('stops when the call is cancelled', async () => {
+    expect(await bench.call(grep, { pattern: 'x' }, { signal: AbortSignal.abort() })).toMatchObject({
+      isError: true,
+      text: 'The search was stopped because the call was cancelled.',
+    });
+  });
+
   it('says that nothing was found', async () => {
     put('a.txt', 'hay');
     expect(await search({ pattern: 'needle' })).toEqual(['No files found.']);

@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { read } from '../../src/tools/read.ts';
@@ -92,6 +92,12 @@ describe('Write', () => {
     const io = bench.io();
     expect(await write.validate!({ file_path: 'secret.txt', content: 'x' }, io)).toBeUndefined();
     expect(await write.validate!({ file_path: 'missing.txt', content: 'x' }, io)).toBeUndefined();
+  });
+
+  it('does not begin a cancelled call', async () => {
+    const input = { file_path: bench.path('a.txt'), content: 'x' };
+    expect(await bench.call(write, input, { signal: AbortSignal.abort() })).toMatchObject(refused(/was not changed/));
+    expect(existsSync(bench.path('a.txt'))).toBe(false);
   });
 
   it('refuses what is no file, a name without UTF-8, and half a character', async () => {
