@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { rgPath } from '@vscode/ripgrep';
@@ -42,6 +42,14 @@ export function createBench(): Bench {
   mkdirSync(root);
   const seen = new Map<string, Seen>();
   let calls = 0;
+  const taskIds: string[] = [];
+  const taskOutput = (id: string) => join(top, 'tasks', `${id}.output`);
+  /** A call has become a task when its output was published. */
+  const tasks: ToolIo['tasks'] = {
+    find: async (id) =>
+      existsSync(taskOutput(id)) ? { dir: join(top, 'calls', id), outputPath: taskOutput(id) } : undefined,
+    ids: async () => taskIds.filter((id) => existsSync(taskOutput(id))),
+  };
 
   const bench: Bench = {
     root,
@@ -50,9 +58,11 @@ export function createBench(): Bench {
     path: (name) => join(root, name),
     io(options = {}) {
       calls += 1;
-      const dir = join(top, 'calls', String(calls));
+      const id = String(calls);
+      taskIds.push(id);
+      const dir = join(top, 'calls', id);
       mkdirSync(dir, { recursive: true });
-      const mark = `test-${process.pid}/${top.slice(top.lastIndexOf('-') + 1)}/${calls}`;
+      const mark = `test-${process.pid}/${top.slice(top.lastIndexOf('-') + 1)}/${id}`;
       const claims: unknown[] = [];
       const progressed: { tail: string; bytes: number }[] = [];
       return {
@@ -71,7 +81,9 @@ export function createBench(): Bench {
         sha: sha256,
         claim: async (fact) => void claims.push(structuredClone(fact)),
         progress: (tail, bytes) => void progressed.push({ tail, bytes }),
-        resultPath: join(top, 'tool-results', `${calls}.txt`),
+        task: { id, outputPath: taskOutput(id) },
+        tasks,
+        resultPath: join(top, 'tool-results', `${id}.txt`),
         claims,
         progressed,
       };
