@@ -1,6 +1,6 @@
 import type { Writable } from 'node:stream';
 import type { JobEvent } from '../shapes/event.ts';
-import { Exit, isServiceError } from './cli-error.ts';
+import { isServiceError } from './cli-error.ts';
 import type { JobClient } from './client.ts';
 import { type Io, tell } from './io.ts';
 import type { JobInfo } from './job-info.ts';
@@ -69,15 +69,15 @@ export async function followForPeople(
   return followed;
 }
 
-/** The exit code for somebody who left. */
-export const detachedCode = Exit.interrupted;
+/** How often what changes by itself is drawn anew, in ms. */
+const LOOK_EVERY = 1_000;
 
 type Screen = { take(event: JobEvent): void; say(text: string): void; close(): void };
 
 async function openScreen(out: Writable & { isTTY?: boolean; columns?: number }, id: string, io: Io): Promise<Screen> {
   const live = out.isTTY === true && io.env['TERM'] !== 'dumb';
   const width = Math.max(40, Math.min((out.columns ?? 80) - 1, 120));
-  const view = createLiveView(id, { width, live, paint: paintFor(live, io.env) });
+  const view = createLiveView(id, { width, paint: paintFor(live, io.env) });
   return live ? liveScreen(view, out) : plainScreen(view, out);
 }
 
@@ -86,10 +86,14 @@ function plainScreen(view: LiveView, out: Writable): Screen {
   const print = (lines: string[]): void => {
     if (lines.length > 0) out.write(`${lines.join('\n')}\n`);
   };
+  const timer = setInterval(() => print(view.overdue(Date.now())), LOOK_EVERY);
   return {
     take: (event) => print(view.take(event)),
     say: (text) => print([...view.rest(), `! ${text}`]),
-    close: () => print(view.rest()),
+    close() {
+      clearInterval(timer);
+      print(view.rest());
+    },
   };
 }
 
@@ -105,7 +109,7 @@ async function liveScreen(view: LiveView, out: Writable): Promise<Screen> {
     }
     draw();
   };
-  const timer = setInterval(draw, 1000);
+  const timer = setInterval(draw, LOOK_EVERY);
   return {
     take: (event) => print(view.take(event)),
     say: (text) => print([...view.rest(), `! ${text}`]),

@@ -5,7 +5,7 @@ import { isRepeated } from './job-summary.ts';
 import type { Paint } from './paint.ts';
 import { clock, cut, dollars, duration, many, oneLine, plain } from './text.ts';
 
-type Running = { name: string; brief: string; since: number; owner: number; tail: string };
+type Running = { name: string; brief: string; since: number; owner: number; tail: string; told: boolean };
 
 /** What a person who follows a job sees of it. */
 export type LiveView = {
@@ -13,20 +13,24 @@ export type LiveView = {
   take(event: JobEvent): string[];
   /** What stands below the printed lines just now: text that streams, running calls, one status line. */
   bottom(now: number): string[];
+  /** Running calls that take long and have no line yet, for where there is no bottom. */
+  overdue(now: number): string[];
   /** The last unfinished line, when watching ends before it does. */
   rest(): string[];
 };
 
-/** How the view is drawn. `live`: a bottom exists, so running calls need no line of their own. */
-export type LiveOptions = { width: number; paint: Paint; live: boolean };
+export type LiveOptions = { width: number; paint: Paint };
+
+/** A call that runs for so long is worth a line, in ms. */
+const LONG = 1_000;
 
 /** A view that folds events one by one. Events may come twice; what is there already is not printed again. */
-export function createLiveView(id: string, { width, paint, live }: LiveOptions): LiveView {
+export function createLiveView(id: string, { width, paint }: LiveOptions): LiveView {
   const running = new Map<string, Running>();
   const ended = new Set<string>();
-  const asked = new Map<string, { text: string; suggestions: string[] }>();
+  const asked = new Map<string, { text: string; suggestions: string[]; input: unknown }>();
   const prompts = new Map<string, { since: number }>();
-  const unsafe = new Set<string>();
+  const inputs = new Map<string, unknown>();
   const replies = new Set<string>();
   let streamed = '';
   let partial = '';
@@ -37,7 +41,7 @@ export function createLiveView(id: string, { width, paint, live }: LiveOptions):
   let doing = 'starting';
   let waits: { text: string; until: number | null } | undefined;
 
-  return { take, bottom, rest };
+  return { take, bottom, overdue, rest };
 
   function take(event: JobEvent): string[] {
     startedAt ??= event.at;
@@ -87,7 +91,7 @@ export function createLiveView(id: string, { width, paint, live }: LiveOptions):
         if (isRepeated(replies, event)) return [];
         spent += event.spent;
         doing = event.calls.length > 0 ? 'calls' : 'closing';
-        for (const call of event.calls) if (!call.safe) unsafe.add(callKey({ ...event, index: call.index }));
+        for (const { index, input } of event.calls) inputs.set(callKey({ ...event, index }), input);
         const lines = [...stream(unsaid(event.text, streamed)), ...rest()];
         streamed = '';
         return event.cut ? [...lines, paint.dim('  the reply was cut off; what was whole is kept')] : lines;
@@ -99,12 +103,11 @@ export function createLiveView(id: string, { width, paint, live }: LiveOptions):
         const key = callKey(event);
         if (ended.has(key)) return [];
         const known = running.get(key);
-        running.set(key, { ...event, since: known?.since ?? event.at, tail: '' });
+        running.set(key, { ...event, since: known?.since ?? event.at, tail: '', told: known?.told ?? false });
         if (event.owner > 1 && event.owner !== known?.owner) {
           return [paint.dim(cut(`  a worker died in ${event.name}; another one has it now`, width))];
         }
-        const quiet = live || known !== undefined || !unsafe.has(key);
-        return quiet ? [] : [callLine('running', event, '', width, paint)];
+        return [];
       }
       case 'call.progress': {
         const call = running.get(callKey(event));
@@ -114,7 +117,7 @@ export function createLiveView(id: string, { width, paint, live }: LiveOptions):
       case 'call.decided':
         return [];
       case 'call.asked':
-        asked.set(event.key, event);
+        asked.set(event.key, { ...event, input: inputs.get(callKey(event)) });
         running.delete(callKey(event));
         return [];
       case 'call.ended': {
@@ -141,6 +144,12 @@ export function createLiveView(id: string, { width, paint, live }: LiveOptions):
       default:
         return [];
     }
+  }
+
+  function overdue(now: number): string[] {
+    const late = [...running.values()].filter((call) => !call.told && now - call.since >= LONG);
+    for (const call of late) call.told = true;
+    return late.map((call) => callLine('running', call, '', width, paint));
   }
 
   /** Adds streamed text; whole lines are returned, the last one waits for its end. */

@@ -13,6 +13,7 @@ type Json = { json?: boolean };
 /** The commands about jobs. Each one's code is loaded when it is called, so that help is quick. */
 export function addJobCommands(program: Command, io: Io, done: (code: number) => void): void {
   const add = addCommand(program, done);
+  program.commandsGroup('Jobs:');
 
   withJobOptions(
     add({
@@ -122,6 +123,7 @@ export function addJobCommands(program: Command, io: Io, done: (code: number) =>
     .option('--wait', 'wait until it is done, failed, stopped, cancelled or idle')
     .option('--json', 'print an object');
 
+  program.commandsGroup('Questions:');
   add({
     name: 'inbox',
     about: 'the questions of all jobs, oldest first',
@@ -164,6 +166,7 @@ export function addJobCommands(program: Command, io: Io, done: (code: number) =>
     .option('--interrupt', 'end the turn too')
     .option('--json', 'print an array');
 
+  program.commandsGroup('Steering:');
   add({
     name: 'send',
     args: '<id> [text]',

@@ -9,6 +9,7 @@ import type { Io } from './io.ts';
 /** The commands about the service, and those for rehearsal and inspection. Each one's code is loaded when it is called. */
 export function addServiceCommands(program: Command, io: Io, done: (code: number) => void): void {
   const add = addCommand(program, done);
+  program.commandsGroup('Service:');
 
   add({
     name: 'up',
@@ -52,6 +53,7 @@ export function addServiceCommands(program: Command, io: Io, done: (code: number
     run: async () => (await import('./commands/worker.ts')).worker(io),
   });
 
+  program.commandsGroup('Rehearsal:');
   add({
     name: 'model-server',
     about: 'serve a scripted model, to rehearse a job without a key and without cost',

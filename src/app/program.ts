@@ -2,7 +2,7 @@ import { Command, CommanderError } from 'commander';
 import { addJobCommands } from './program-jobs.ts';
 import { addServiceCommands } from './program-service.ts';
 import { Exit } from './cli-error.ts';
-import type { Io } from './io.ts';
+import { type Io, tell } from './io.ts';
 import { version } from './version.ts';
 
 /** Runs one command line and returns its exit code. Usage errors are told on stderr and are 2; other errors are thrown. */
@@ -14,6 +14,8 @@ export async function runProgram(args: readonly string[], io: Io): Promise<numbe
     return code;
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
+    if (error.code === 'commander.excessArguments')
+      tell(io, 'A text with spaces goes in quotes: "Fix the failing test"');
     return error.exitCode === 0 ? Exit.ok : Exit.usage;
   }
 }

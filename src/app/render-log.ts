@@ -49,6 +49,10 @@ function detail(event: JobEvent): string {
       return `${event.outcome} ${event.bytes} bytes ${event.dropped ?? event.preview}`;
     case 'events.lost':
       return `${event.lines} events could not be written: ${event.error}`;
+    case 'task.started':
+      return `${event.id} ${event.brief}`;
+    case 'task.ended':
+      return `${event.id} ${event.status}: ${event.summary}`;
     case 'prompt.opened':
       return `${event.id} ${event.tool} ${event.brief}`;
     case 'prompt.answered':

@@ -98,9 +98,10 @@ function unsureLines(timeline: Timeline, { width, paint }: Drawing): string[] {
   return ['', paint.red(head), ...unsure.map((line) => cut(line, width))];
 }
 
-function questionOf(timeline: Timeline, key: string): { text: string; suggestions: string[] } | undefined {
+function questionOf(timeline: Timeline, key: string): Parameters<typeof questionLines>[1] {
   const calls = timeline.turns.flatMap((turn) => turn.steps.flatMap((step) => step.calls));
-  return calls.find((call) => call.asked?.key === key)?.asked;
+  const call = calls.find((call) => call.asked?.key === key);
+  return call?.asked === undefined ? undefined : { ...call.asked, input: call.input };
 }
 
 function hints(row: JobRow): string[] {

@@ -109,6 +109,10 @@ export function createStreamJson(id: string): {
         return [system('permission_request', { id: event.id, tool_name: event.tool, brief: event.brief })];
       case 'prompt.answered':
         return [system('permission_answer', { id: event.id, behavior: event.behavior, used: event.used })];
+      case 'task.started':
+        return [system('task_started', { task_id: event.id, description: event.brief, output_file: event.outputFile })];
+      case 'task.ended':
+        return [system('task_notification', { task_id: event.id, status: event.status, summary: event.summary })];
       case 'job.closed':
       case 'turn.started':
       case 'turn.ended':
@@ -164,6 +168,8 @@ function keyOf(event: JobEvent): string | undefined {
     case 'call.ended':
       return `${event.kind} ${event.turn}.${event.step}.${event.index}`;
     case 'prompt.opened':
+    case 'task.started':
+    case 'task.ended':
       return `${event.kind} ${event.id}`;
     default:
       return undefined;

@@ -59,7 +59,16 @@ const JOB: JobEvent[] = [
     stop: 'tool_use',
     usage: usage({ input: 1000, output: 30 }),
     spent: 3600,
-    calls: [{ index: 0, id: 'c', name: 'Bash', brief: 'rm -rf build && make', safe: false, input: {} }],
+    calls: [
+      {
+        index: 0,
+        id: 'c',
+        name: 'Bash',
+        brief: 'rm -rf build && make',
+        safe: false,
+        input: { command: 'rm -rf build && make' },
+      },
+    ],
   },
   {
     at: at(4),
@@ -141,8 +150,8 @@ const JOB: JobEvent[] = [
   { at: at(83), kind: 'job.closed', status: 'done', spent: 10_600 },
 ];
 
-function lines(events: JobEvent[], live = false): string {
-  const view = createLiveView('fix-it-x7k2', { width: 72, paint: noPaint, live });
+function lines(events: JobEvent[]): string {
+  const view = createLiveView('fix-it-x7k2', { width: 72, paint: noPaint });
   return events.flatMap((event) => view.take(event)).join('\n');
 }
 
@@ -155,14 +164,13 @@ I read the code first.
 Two files.
   ✓ Read src/parse.ts                                               0.1s
   ✗ Grep parseDate                                        no match  0.4s
-  ● Bash rm -rf build && make
-  ? Bash rm -rf build && make
+  ? Bash asks (fix-it-x7k2:1)
+      command: rm -rf build && make
     no rule allows it
-    nightshift allow [--always] fix-it-x7k2:1
-    nightshift deny fix-it-x7k2:1
-    --always also allows: Bash(make:*)
+    nightshift allow fix-it-x7k2:1
+    nightshift allow --always fix-it-x7k2:1   # Bash(make:*)
+    nightshift deny fix-it-x7k2:1 --message "…"
   fix-it-x7k2:1: allow by ann@desk
-  ● Bash rm -rf build && make
   a worker died in Bash; another one has it now
   ✓ Bash rm -rf build && make                               adopted  16s
 Done.
@@ -178,7 +186,7 @@ test('events that come twice are printed once', () => {
 });
 
 test('what stands below shows streamed text, running calls and what is waited for', () => {
-  const view = createLiveView('fix-it-x7k2', { width: 72, paint: noPaint, live: true });
+  const view = createLiveView('fix-it-x7k2', { width: 72, paint: noPaint });
   const after = (kind: JobEvent['kind'], n = 1): number => JOB.findIndex((event) => event.kind === kind && --n === 0);
   const below = (upTo: number, from: number, now: number): string[] => {
     for (const event of JOB.slice(from, upTo + 1)) view.take(event);
@@ -201,6 +209,15 @@ test('what stands below shows streamed text, running calls and what is waited fo
     '  ● Bash rm -rf build && make · cc b.c                              6.0s',
     '· step 2 · $0.0069 · 1m10s · calls',
   ]);
+});
+
+test('where nothing stands below, a call that takes long gets a line of its own, once', () => {
+  const view = createLiveView('fix-it-x7k2', { width: 72, paint: noPaint });
+  const started = JOB.findIndex((event) => event.kind === 'call.started');
+  for (const event of JOB.slice(0, started + 2)) view.take(event);
+  expect(view.overdue(at(2.5))).toEqual([]);
+  expect(view.overdue(at(3))).toEqual(['  ● Read src/parse.ts', '  ● Grep parseDate']);
+  expect(view.overdue(at(9))).toEqual([]);
 });
 
 test('a reply that comes from the spool has no stream and is printed whole; a stream that was cut is told', () => {

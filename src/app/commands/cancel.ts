@@ -6,8 +6,9 @@ import { openKnownJob } from '../open-jobs.ts';
 export async function cancel(id: string, options: { json?: boolean }, io: Io): Promise<number> {
   const jobs = await openKnownJob(io, id);
   try {
-    await jobs.describe(id);
-    const told = await jobs.cancel(id);
+    const before = await jobs.describe(id);
+    // The server takes a cancel of what has ended without a word.
+    const told = before.open && (await jobs.cancel(id));
     const { status } = await jobs.describe(id);
     if (!told && status !== 'cancelled') {
       throw new CliError(Exit.failed, `${id} has ended already (${status})`, `nightshift show ${id}`);

@@ -67,6 +67,6 @@ async function readItem(
 function show(items: InboxItem[], options: { json?: boolean }, io: Io): number {
   if (options.json === true) printJson(io, items);
   else if (items.length === 0) print(io, 'No question waits for an answer.');
-  else print(io, inboxLines(items, Date.now()).join('\n'));
+  else print(io, inboxLines(items, { now: Date.now(), width: io.stdout.columns ?? 100 }).join('\n'));
   return 0;
 }
