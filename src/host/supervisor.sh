@@ -93,8 +93,8 @@ ns_stop() {
 }
 
 ns_watch() {
-  # Only the end of the command ends the watchdog, not somebody's `pkill sh`.
-  trap 'kill $! 2>/dev/null; [ ! -e ended ] || exit' TERM
+  trap : HUP INT QUIT TERM USR2 PIPE ALRM
+  trap exit USR1
   ns_drain=0
   while :; do
     ns_pause=1000
@@ -105,6 +105,9 @@ ns_watch() {
       # Somebody who cannot be killed still holds the output open: he is not waited for.
       [ "$ns_drain" -eq 0 ] || kill "$ns_collector" 2>/dev/null
       ns_drain=1
+    elif [ ! -e process ]; then
+      # Nobody could find the command any more.
+      ns_stop killed
     elif [ -e why ]; then
       ns_finish 10
     else
@@ -163,7 +166,8 @@ ns_watch() {
   if [ -e why ]; then ns_finish 10; else ns_finish 0; fi
   ns_close
   wait "$ns_collector"
-  kill "$ns_watchdog"
+  # To the whole group: what the watchdog is waiting for ends too.
+  kill -USR1 0
   wait "$ns_watchdog"
   ns_why=exit
   [ ! -s why ] || read -r ns_why <why
@@ -171,7 +175,7 @@ ns_watch() {
   # On a full disk the news is kept until there is room, for a minute.
   ns_round=0
   until printf '{"code":%d,"why":"%s"}\n' "$ns_code" "$ns_why" >exit.new && mv exit.new exit; do
-    [ "$ns_round" -lt 60 ] || exit 74
+    [ "$ns_round" -lt 60 ] && [ -e process ] || exit 74
     ns_round=$((ns_round + 1))
     sleep 1
   done

@@ -72,6 +72,14 @@ function pidsInSession(session: number): number[] {
     .filter((pid) => pid > 0 && isRunning(pid) && statOf(pid)?.sid === session);
 }
 
+function nameOf(pid: number): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0')[0] ?? '';
+  } catch {
+    return 'gone';
+  }
+}
+
 /** Waits until a command has written `n` pids, a line each, to the file. */
 async function pidsIn(path: string, n: number): Promise<number[]> {
   const read = (): number[] =>
@@ -181,25 +189,21 @@ describe.each(['/bin/sh', '/bin/bash'])('a command under the supervisor in %s', 
     expect((await pidsIn(pidFile, 5)).filter(isRunning)).toEqual([]);
   });
 
-  it('is not ended by signals that are meant for others, and leaves no process of its own', async () => {
+  it('is not ended by signals that are meant for others, keeps its deadline, and leaves no process of its own', async () => {
     const { dir, mark } = place();
-    const go = join(root, `go-${count}`);
-    const shell = await start(
-      dir,
-      { ...specOf(`echo up; until [ -e '${go}' ]; do sleep 0.02; done; echo ok`), mark },
-      sh,
-    );
+    const shell = await start(dir, { ...specOf('echo up; sleep 1000', { timeoutMs: 1_500 }), mark }, sh);
     const supervisor = supervisorOf(dir);
+    const namesOf = (): string[] => pidsInSession(supervisor.pid).map(nameOf).sort();
+    // The supervisor, its watchdog between two looks, and the reader of the output.
+    await expect.poll(namesOf, { interval: 5 }).toEqual(['cat', 'sh', 'sh', 'sleep']);
     await expect.poll(() => readFileSync(shell.outputPath, 'utf8')).toBe('up\n');
     for (const pid of pidsInSession(supervisor.pid)) {
-      if (readFileSync(`/proc/${pid}/cmdline`, 'utf8').startsWith('sh\0')) {
-        for (const signal of ['SIGHUP', 'SIGTERM', 'SIGINT'] as const) killIdentity(identityOf(pid)!, signal);
-      }
+      if (nameOf(pid) !== 'sh') continue;
+      for (const signal of ['SIGHUP', 'SIGTERM', 'SIGINT'] as const) killIdentity(identityOf(pid)!, signal);
     }
-    await writeFile(go, '');
-    expect(await shell.exit(patience())).toMatchObject({ code: 0, why: 'exit' });
-    expect(readFileSync(shell.outputPath, 'utf8')).toBe('up\nok\n');
-    await expect.poll(() => pidsInSession(supervisor.pid)).toEqual([]);
+    expect(await shell.exit(patience())).toMatchObject({ why: 'deadline', signal: 'SIGTERM' });
+    expect(await membersOf({ mark })).toEqual([]);
+    await expect.poll(namesOf).toEqual([]);
   });
 
   it('is ended by its watchdog when the supervisor is killed and no worker lives', async () => {
@@ -216,6 +220,16 @@ describe.each(['/bin/sh', '/bin/bash'])('a command under the supervisor in %s', 
 });
 
 describe('a running command', () => {
+  it('ends, with its supervisor, when its folder is removed', async () => {
+    const { dir, mark } = place();
+    await start(dir, { ...specOf('sleep 1000'), mark });
+    await expect.poll(async () => (await membersOf({ mark })).length).toBeGreaterThan(0);
+    const supervisor = supervisorOf(dir);
+    await rm(dir, { recursive: true });
+    await expect.poll(() => membersOf({ mark }), { timeout: 5_000 }).toEqual([]);
+    await expect.poll(() => pidsInSession(supervisor.pid), { timeout: 5_000 }).toEqual([]);
+  });
+
   it('is killed as a tree: fork storm, stopped and escaped processes included', async () => {
     const { dir, mark } = place();
     const pidFile = join(root, `storm-${count}`);
