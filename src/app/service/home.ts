@@ -8,12 +8,13 @@ import {
   openSync,
   readFileSync,
   rmSync,
+  statSync,
   statfsSync,
   writeFileSync,
   writeSync,
 } from 'node:fs';
 import { homedir } from 'node:os';
-import { isAbsolute, join, resolve } from 'node:path';
+import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { HomeError, errorCode, errorText } from './service-error.ts';
 
 /** Environment variables, as `process.env` gives them. */
@@ -41,7 +42,7 @@ export interface Home extends HomePaths {
 
 const ID = /^[0-9a-f]{12}$/;
 /** Below this the first write of a database or a result is likely to fail, in bytes. */
-const LEAST_FREE = 32 * 1024 * 1024;
+export const LEAST_FREE = 32 * 1024 * 1024;
 
 /** The folder of all state: `NIGHTSHIFT_HOME`, else `$XDG_STATE_HOME/nightshift`, else `~/.local/state/nightshift`. */
 export function homePath(env: Env): string {
@@ -77,8 +78,7 @@ export function taskQueue(homeId: string): string {
 export function openHome(path: string): Home {
   const paths = homePaths(path);
   try {
-    for (const folder of [path, paths.logs, paths.jobs, paths.workers])
-      mkdirSync(folder, { recursive: true, mode: 0o700 });
+    for (const folder of [path, paths.logs, paths.jobs, paths.workers]) makeFolder(folder);
     proveWritable(path);
     return { ...paths, id: homeId(path) };
   } catch (error) {
@@ -100,6 +100,18 @@ export function lookAtHome(path: string): Home | undefined {
 export function freeBytes(path: string): number {
   const disk = statfsSync(path);
   return disk.bavail * disk.bsize;
+}
+
+/** Step by step, because the recursive mkdir of Node never returns where a folder can't be made for want of its parent, as below `/proc`. */
+function makeFolder(path: string): void {
+  if (statSync(path, { throwIfNoEntry: false })?.isDirectory() === true) return;
+  makeFolder(dirname(path));
+  try {
+    mkdirSync(path, { mode: 0o700 });
+  } catch (error) {
+    // Somebody else may have made it meanwhile; a file in its place is an error.
+    if (errorCode(error) !== 'EEXIST' || !statSync(path).isDirectory()) throw error;
+  }
 }
 
 function proveWritable(path: string): void {

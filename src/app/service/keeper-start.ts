@@ -50,7 +50,7 @@ export async function startKeeper(
   options: EnsureOptions,
   progress: (line: string) => void,
 ): Promise<KeeperState> {
-  const spec = await keeperSpec(home, own, options, progress);
+  const spec = await keeperSpec(home, own, options);
   const log = join(home.logs, 'keeper.log');
   const limit = performance.now() + START_LIMIT;
   let keeper = await spawnKeeper(home, spec, options, log);
@@ -75,13 +75,9 @@ export async function startKeeper(
   );
 }
 
-async function keeperSpec(
-  home: Home,
-  own: OwnServer | undefined,
-  options: EnsureOptions,
-  progress: (line: string) => void,
-): Promise<KeeperSpec> {
-  const { env, files = {}, ui = false, silentAfter } = options;
+/** What the keeper of a service is to be started with; finds, and if need be downloads, the server's program. */
+export async function keeperSpec(home: Home, own: OwnServer | undefined, options: EnsureOptions): Promise<KeeperSpec> {
+  const { env, files = {}, ui = false, silentAfter, progress = () => {} } = options;
   const common = {
     home: home.home,
     workerFile: files.worker ?? distFile('src/app/worker-main.js'),
@@ -95,11 +91,10 @@ async function keeperSpec(
   }
   const fixedPort = serverPort(env);
   const found = await findTemporal(env, { install: true, progress });
-  if (found.kind === 'not-found')
-    throw new ServiceError(
-      notFoundText(found),
-      `Any of these mends it:\n${found.remedies.map((line) => `  ${line}`).join('\n')}`,
-    );
+  if (found.kind === 'not-found') {
+    const fix = `Any of these mends it:\n${found.remedies.map((line) => `  ${line}`).join('\n')}`;
+    throw new ServiceError(notFoundText(found), fix);
+  }
   const { program, version } = found;
   return {
     ...common,

