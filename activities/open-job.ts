@@ -1,6 +1,6 @@
 import { systemPrompt } from '../src/core/prompt-sections.ts';
 import type { Hosts, JobFiles, Tool } from '../src/core/ports.ts';
-import { StoreError } from '../src/core/store-error.ts';
+import { isLost } from '../src/core/store-error.ts';
 import type { Sha } from '../src/shapes/ids.ts';
 import { type Agent, JobConfig, type JobState, type OpenResult } from '../src/shapes/job.ts';
 import { z } from 'zod';
@@ -32,7 +32,7 @@ export async function openJob(hosts: Hosts, input: OpenInput): Promise<OpenResul
       }
       return await openFirst(hosts, files, config, at);
     } catch (error) {
-      if (error instanceof StoreError && error.code !== 'full') return failed(error.message);
+      if (isLost(error)) return failed(error.message);
       if (error instanceof z.ZodError) return failed(`The job's settings can't be read: ${z.prettifyError(error)}`);
       throw error;
     }

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { homedir, hostname } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { rgPath } from '@vscode/ripgrep';
 import type { Hosts } from '../core/ports.ts';
 import { shaOf } from '../host/blobs.ts';
@@ -43,7 +43,7 @@ export function createHosts(options: {
     memory: (dir) => loadMemory(dir, userFolders(env, userHome)),
     environment: (dir) =>
       Promise.resolve({
-        git: existsSync(join(dir, '.git')),
+        git: isInRepository(dir),
         platform: process.platform,
         today: new Date().toISOString().slice(0, 10),
       }),
@@ -53,4 +53,11 @@ export function createHosts(options: {
     holdToken,
     now: Date.now,
   };
+}
+
+/** Whether a folder or one above it is a git repository. */
+function isInRepository(dir: string): boolean {
+  if (existsSync(join(dir, '.git'))) return true;
+  const parent = dirname(dir);
+  return parent !== dir && isInRepository(parent);
 }
