@@ -134,7 +134,13 @@ function shellRun(dir: string, record: SupervisorRecord): ShellRun {
       await killTree(tree);
       const patience = AbortSignal.timeout(PATIENCE_MS);
       try {
-        const exit = await watchUntil({ dir, name: 'exit', everyMs: LOOK_MS }, ended, patience);
+        // Again and again: the command may have been about to start when the first kill found nothing.
+        const look = async (): Promise<ShellExit | 'lost' | undefined> => {
+          const exit = await ended();
+          if (exit === undefined) await killTree(tree, 0);
+          return exit;
+        };
+        const exit = await watchUntil({ dir, name: 'exit', everyMs: 50 }, look, patience);
         if (exit !== 'lost') return;
       } catch (error) {
         if (!patience.aborted) throw error;
