@@ -49,6 +49,7 @@ export async function readStream(
     }
     watch.alive(false);
     for await (const { event, data } of Stream.rawEvents(response, abort)) {
+      if (state.ended) continue;
       const isPing = event === 'ping' || data === '';
       watch.alive(isPing);
       if (isPing) continue;

@@ -131,9 +131,12 @@ describe('a reply', () => {
     expect(model.requests).toHaveLength(1);
   });
 
-  it('does not wait for the end of the connection once the message has ended', async () => {
-    const { asker } = await raw((response) => response.writeHead(200, STREAM).write(sse(...twoCalls)));
-    expect(await asker.ask()).toMatchObject({ kind: 'reply', spent: EXACT });
+  it.each([
+    ['kept', twoCalls, 'reply'],
+    ['not kept', replyEvents({ said: [], stop: 'model_context_window_exceeded' }), 'too_long'],
+  ])('that has ended does not wait for the end of the connection: %s', async (_, events, kind) => {
+    const { asker } = await raw((response) => response.writeHead(200, STREAM).write(sse(...events)));
+    expect(await asker.ask()).toMatchObject({ kind, spent: EXACT });
   });
 });
 
@@ -215,6 +218,15 @@ describe('a cut reply', () => {
     expect(await asker.ask()).toMatchObject({ kind: 'reply', spent: CUT + EXACT, fromSpool: false });
     expect(asker.heard.attempts).toEqual([1, 2]);
     expect(server.requests()).toHaveLength(2);
+  });
+
+  it('by an error of the API in the middle is counted, and one before it is not', async () => {
+    const failing = { type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } };
+    const { asker } = await raw((response, n) =>
+      response.writeHead(200, STREAM).end(sse(...twoCalls.slice(0, n === 1 ? 0 : 3), failing)),
+    );
+    expect(await asker.ask({ asking: 'run/1' })).toMatchObject({ kind: 'wait', why: 'rate_limit', spent: 0 });
+    expect(await asker.ask({ asking: 'run/2' })).toMatchObject({ kind: 'wait', why: 'rate_limit', spent: CUT });
   });
 
   it('at any byte leaves a reply that a strict API takes back, or a wait', async () => {
