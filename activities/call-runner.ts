@@ -1,10 +1,13 @@
 import { isSafe } from '../src/core/classify.ts';
-import { toolResultFile } from '../src/core/paths.ts';
+import { taskId, taskOutputFile, toolResultFile } from '../src/core/paths.ts';
 import type { Recovery, ToolIo, ToolOutput } from '../src/core/ports.ts';
 import type { ToolResult } from '../src/shapes/call.ts';
+import type { CallOutcome } from '../src/shapes/event.ts';
 import { deniedCall, doneWith, failedCall, settled } from './map-result.ts';
 import { decideCall, readResume, type Resume } from './permit.ts';
+import { readJson } from './read-blob.ts';
 import { at, type Checked, type Site } from './site.ts';
+import { taskFolders } from './task-folders.ts';
 
 /** What is written down before an effect: enough to find out later whether it happened. */
 type Claim = { raw: Record<string, unknown>; fact: unknown };
@@ -25,18 +28,23 @@ export async function runCall(site: Site): Promise<ToolResult> {
     brief: briefOf(site),
     owner: call.owners,
   });
-  const resume = await readResume(site);
+  const goesOn = input.known?.outcome?.kind === 'background';
+  const resume = goesOn ? undefined : await readResume(site);
   const claim = previous?.claim as Claim | undefined;
   const checked = check(site, claim?.raw ?? resume?.raw ?? use.input);
   if (checked.kind === 'refused') return settled(site, await failedCall(site, checked.text));
 
   const io = toolIo(site, checked.raw);
-  if (previous?.corrupt)
-    return settled(site, await failedCall(site, unknownText(checked, 'the record of this call is damaged'), 'unknown'));
-  if (claim !== undefined) return recover(site, checked, claim, io);
+  if (goesOn) {
+    const output = await readJson<ToolOutput>(files.blobs, input.known!.resume!);
+    return settled(site, await doneWith(site, checked, output));
+  }
   if (input.known?.outcome && checked.tool.afterEffect) {
     return settled(site, await doneWith(site, checked, checked.tool.afterEffect(checked.input, input.known.outcome)));
   }
+  if (previous?.corrupt)
+    return settled(site, await failedCall(site, unknownText(checked, 'the record of this call is damaged'), 'unknown'));
+  if (claim !== undefined) return recover(site, checked, claim, io);
   const refusal = await checked.tool.validate?.(checked.input, io);
   if (refusal !== undefined) return settled(site, await failedCall(site, refusal));
   return permitted(site, checked, io, resume);
@@ -90,7 +98,25 @@ async function permitted(site: Site, first: Checked, io: ToolIo, resume: Resume 
 }
 
 async function run(site: Site, checked: Checked, io: ToolIo): Promise<ToolResult> {
-  return settled(site, await doneWith(site, checked, await attempt(() => checked.tool.run!(checked.input, io))));
+  return concluded(site, checked, io, await attempt(() => checked.tool.run!(checked.input, io)));
+}
+
+/** What a pass that has acted hands back: the result, or that its command goes on without it. */
+async function concluded(
+  site: Site,
+  checked: Checked,
+  io: ToolIo,
+  output: ToolOutput,
+  outcome?: CallOutcome,
+): Promise<ToolResult> {
+  if (!output.background) return settled(site, await doneWith(site, checked, output, outcome));
+  const { id, outputPath } = io.task;
+  const brief = checked.tool.brief(checked.input);
+  const { files, hosts, place } = site;
+  const event = { kind: 'task.started', id, task: 'shell', brief, outputFile: outputPath } as const;
+  files.events.write({ at: hosts.now(), ...event, ...at(place) });
+  const resume = await files.blobs.put(JSON.stringify(output)); // what the next pass answers
+  return { kind: 'effect', effect: { kind: 'background', task: id, brief }, resume };
 }
 
 /** A claim of a dead owner: find out whether the effect happened before anything is done again. */
@@ -102,9 +128,9 @@ async function recover(site: Site, checked: Checked, claim: Claim, io: ToolIo): 
     .catch((error: unknown): Recovery => ({ kind: 'unknown', check: String(error).slice(0, 500) }));
   switch (recovery.kind) {
     case 'done':
-      return settled(site, await doneWith(site, checked, recovery.output, 'probed'));
+      return concluded(site, checked, io, recovery.output, 'probed');
     case 'running':
-      return settled(site, await doneWith(site, checked, await attempt(recovery.wait), 'adopted'));
+      return concluded(site, checked, io, await attempt(recovery.wait), 'adopted');
     case 'notDone':
       return run(site, checked, io);
     case 'unknown':
@@ -127,6 +153,7 @@ async function attempt(body: () => Promise<ToolOutput>): Promise<ToolOutput> {
 function toolIo(site: Site, raw: Record<string, unknown>): ToolIo {
   const { hosts, files, agent, rules, place, life, call, input, seen } = site;
   const mark = `${files.id}/${place.turn}/${place.step}.${place.index}`;
+  const task = taskId(place.turn, place.step, place.index);
   let told = 0;
   return {
     signal: life.cancelled,
@@ -148,6 +175,8 @@ function toolIo(site: Site, raw: Record<string, unknown>): ToolIo {
       told = hosts.now();
       files.events.write({ at: told, kind: 'call.progress', ...at(place), text, bytes });
     },
+    task: { id: task, outputPath: `${files.dir}/${taskOutputFile(task)}` },
+    tasks: taskFolders(hosts.files, files),
     resultPath: `${files.dir}/${toolResultFile(place.turn, place.step, place.index, 'txt')}`,
   };
 }

@@ -2,18 +2,22 @@ import type { Hosts } from '../src/core/ports.ts';
 import type { ToolInput, ToolResult } from '../src/shapes/call.ts';
 import type { OpenResult } from '../src/shapes/job.ts';
 import type { ModelInput, ModelResult } from '../src/shapes/model.ts';
+import type { TaskEnd, TaskInput } from '../src/shapes/task.ts';
 import { addRules, type AddRulesInput } from './add-rules.ts';
 import { callModel } from './call-model.ts';
 import { closeJob, type CloseInput } from './close-job.ts';
 import { notify, type NotifyInput } from './notify.ts';
 import { openJob, type OpenInput } from './open-job.ts';
 import { runTool } from './run-tool.ts';
+import { endTask, watchTask } from './watch-task.ts';
 
 /** Every step that may be retried; the hosts are all they know of the outside. */
 export type Activities = {
   openJob(input: OpenInput): Promise<OpenResult>;
   callModel(input: ModelInput): Promise<ModelResult>;
   runTool(input: ToolInput): Promise<ToolResult>;
+  watchTask(input: TaskInput): Promise<TaskEnd>;
+  endTask(input: TaskInput): Promise<TaskEnd>;
   addRules(input: AddRulesInput): Promise<{ sha: string }>;
   notify(input: NotifyInput): Promise<void>;
   closeJob(input: CloseInput): Promise<void>;
@@ -24,6 +28,8 @@ export function createActivities(hosts: Hosts): Activities {
     openJob: (input) => openJob(hosts, input),
     callModel: (input) => callModel(hosts, input),
     runTool: (input) => runTool(hosts, input),
+    watchTask: (input) => watchTask(hosts, input),
+    endTask: (input) => endTask(hosts, input),
     addRules: (input) => addRules(hosts, input),
     notify: (input) => notify(hosts, input),
     closeJob: (input) => closeJob(hosts, input),

@@ -1,5 +1,5 @@
 import { activityInfo } from '@temporalio/activity';
-import { parseTurnId } from '../src/core/paths.ts';
+import { parseTaskWorkflowId, parseTurnId } from '../src/core/paths.ts';
 
 /**
  * Where in a job an activity of a turn runs. `at`: when the workflow scheduled it, the same on every attempt; `asking`
@@ -18,4 +18,9 @@ export function turnPlace(): TurnPlace {
 export function jobPlace(): { job: string; at: number } {
   const info = activityInfo();
   return { job: info.workflowExecution!.workflowId, at: info.scheduledTimestampMs };
+}
+
+/** The same for an activity of a task. */
+export function taskPlace(): { job: string; task: string } {
+  return parseTaskWorkflowId(activityInfo().workflowExecution!.workflowId);
 }

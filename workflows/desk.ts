@@ -6,11 +6,13 @@ import {
   upsertMemo,
   workflowInfo,
 } from '@temporalio/workflow';
+import type { Note } from '../src/shapes/call.ts';
 import type { JobMemo, JobState, JobStatus, JobView } from '../src/shapes/job.ts';
 import type { Answer, OpenPrompt, Prompt } from '../src/shapes/prompt.ts';
 import type { TurnState } from '../src/shapes/turn.ts';
 import * as messages from './messages.ts';
 import { addRules, notify } from './steps.ts';
+import { listenToTasks, type Tasks } from './tasks.ts';
 import type { turn } from './turn.ts';
 
 type TurnHandle = ChildWorkflowHandle<typeof turn>;
@@ -24,6 +26,7 @@ const asNumber = (id: string): number => Number(id.slice(id.lastIndexOf(':') + 1
 export type Desk = {
   rollOver: boolean;
   extended: boolean;
+  tasks: Tasks;
   show(status: JobStatus, detail?: Shown): void;
   turnStarted(child: TurnHandle, state: TurnState): void;
   turnEnded(): void;
@@ -38,13 +41,10 @@ export function openDesk(id: string, s: JobState): Desk {
   let waits: Shown | undefined;
   let interrupted = false;
   let published = '';
-  const desk: Desk = { rollOver: false, extended: false, show, turnStarted, turnEnded, memo };
+  const tasks = listenToTasks(id, s, queue);
+  const desk: Desk = { rollOver: false, extended: false, tasks, show, turnStarted, turnEnded, memo };
 
-  setHandler(messages.send, (note) => {
-    if (s.queue.some((known) => known.id === note.id)) return;
-    s.queue.push(note);
-    tell((running) => running.signal(messages.note, note));
-  });
+  setHandler(messages.send, queue);
   setHandler(messages.interrupt, ({ now }) => {
     if (!child) interrupted = s.turnOpen; // between two runs of a turn: the next one hears of it
     tell((running) => running.signal(messages.stop, { why: 'interrupt', ...(now ? { now } : {}) }));
@@ -69,6 +69,13 @@ export function openDesk(id: string, s: JobState): Desk {
   setHandler(messages.view, view);
   setDefaultSignalHandler((name) => log.warn('unknown signal', { name }));
   return desk;
+
+  /** Into the running turn at its next step, or the input of a new one; it stays here until a turn has taken it. */
+  function queue(note: Note): void {
+    if (s.queue.some((known) => known.id === note.id)) return;
+    s.queue.push(note);
+    tell((running) => running.signal(messages.note, note));
+  }
 
   function ask(prompt: Prompt): void {
     if (s.prompts.some((known) => known.key === prompt.key)) return;
@@ -183,11 +190,12 @@ export function openDesk(id: string, s: JobState): Desk {
   }
 
   function view(): JobView {
-    const { prompts, spent, limits, answers, queue } = s;
+    const { prompts, spent, limits, answers } = s;
     return {
       ...status(),
       prompts,
-      queue: queue.length,
+      tasks: Object.values(s.tasks),
+      queue: s.queue.length,
       spent,
       limits,
       answers,

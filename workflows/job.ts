@@ -13,6 +13,7 @@ import { turnId } from '../src/core/paths.ts';
 import type { JobEnd, JobInput, JobState, JobWhy } from '../src/shapes/job.ts';
 import type { StopWhy, TurnResult, TurnState } from '../src/shapes/turn.ts';
 import { openDesk } from './desk.ts';
+import { tellUntold } from './tasks.ts';
 import { isLong } from './run-length.ts';
 import { closeJob, openJob, TASK_TIMEOUT } from './steps.ts';
 import type { turn } from './turn.ts';
@@ -24,13 +25,20 @@ import type { turn } from './turn.ts';
 export async function job(input: JobInput): Promise<JobEnd> {
   const id = workflowInfo().workflowId;
   const s = input.from ?? unopened(input);
+  if (input.from && !input.continued) {
+    tellUntold(s);
+    s.queue.push(...input.inputs);
+  }
   const desk = openDesk(id, s);
   const end = await live().catch((error: unknown): JobEnd => {
     if (!isCancellation(error)) throw error;
     return { status: 'cancelled' };
   });
-  // Also for a cancelled job: what is open is sealed, and the record is what is left of it.
-  await CancellationScope.nonCancellable(() => closeJob({ config: input.config, end, state: s }));
+  // Also for a cancelled job: what runs is ended, what is open is sealed, and the record is what is left of it.
+  await CancellationScope.nonCancellable(async () => {
+    await desk.tasks.end();
+    await closeJob({ config: input.config, end, state: s });
+  });
   if (end.status === 'cancelled') throw new CancelledFailure('the job was cancelled');
   return end;
 
@@ -43,7 +51,11 @@ export async function job(input: JobInput): Promise<JobEnd> {
     while (true) {
       if (desk.rollOver || isLong(s.limits.events)) await rollOver();
       if (!s.turnOpen && s.queue.length === 0) {
-        if (!s.idle) return { status: 'done' };
+        if (!s.idle) {
+          if (desk.tasks.running().length === 0) return { status: 'done' };
+          await desk.tasks.end(); // one that ended by itself meanwhile has something to say
+          continue;
+        }
         desk.show('idle');
         await condition(() => s.queue.length > 0 || desk.rollOver);
         continue;
@@ -115,6 +127,7 @@ function unopened(input: JobInput): JobState {
     spent: 0,
     steps: 0,
     queue: input.inputs,
+    tasks: {},
     prompts: [],
     asked: 0,
     early: [],

@@ -5,6 +5,7 @@ import type { JobView } from '../src/shapes/job.ts';
 import type { Limits } from '../src/shapes/limits.ts';
 import type { WaitWhy } from '../src/shapes/model.ts';
 import type { Answer, Prompt } from '../src/shapes/prompt.ts';
+import type { TaskEnd, TaskEntry } from '../src/shapes/task.ts';
 import type { TurnView } from '../src/shapes/turn.ts';
 
 // The job: the only door for people. Signals, because all of it must work with no worker alive.
@@ -23,6 +24,8 @@ export const view = defineQuery<JobView>('view');
 export const prompted = defineSignal<[Prompt]>('prompted');
 /** A turn waits for longer than a moment, or waits no more. */
 export const waiting = defineSignal<[{ why: WaitWhy; until: number | null; text: string } | null]>('waiting');
+export const taskStarted = defineSignal<[TaskEntry]>('taskStarted');
+export const taskEnded = defineSignal<[TaskEnd]>('taskEnded');
 
 // A turn, from its job.
 export const answer = defineSignal<[Answer]>('answer');

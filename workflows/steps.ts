@@ -28,6 +28,13 @@ const tool = proxyActivities<Activities>({
   heartbeatTimeout: '5 seconds',
   retry: { initialInterval: '200 milliseconds', maximumInterval: '10 seconds', nonRetryableErrorTypes: never },
 });
+/** Watches for as long as a background command runs. Nothing is lost with it: whoever cancels it needs not wait for it. */
+const watch = proxyActivities<Activities>({
+  cancellationType: ActivityCancellationType.TRY_CANCEL,
+  startToCloseTimeout: '365 days',
+  heartbeatTimeout: '10 seconds',
+  retry: { initialInterval: '200 milliseconds', maximumInterval: '10 seconds', nonRetryableErrorTypes: never },
+});
 const aside = proxyActivities<Activities>({
   cancellationType: ActivityCancellationType.ABANDON,
   startToCloseTimeout: '1 minute',
@@ -35,9 +42,10 @@ const aside = proxyActivities<Activities>({
   retry: { maximumAttempts: 5, nonRetryableErrorTypes: never },
 });
 
-export const { openJob, addRules, closeJob } = small;
+export const { openJob, addRules, closeJob, endTask } = small;
 export const { callModel } = model;
 export const { runTool } = tool;
+export const { watchTask } = watch;
 export const { notify } = aside;
 
 /** Events of one run after which it hands over to a fresh one: a replay must fit into a workflow task on a busy machine. */
@@ -46,3 +54,5 @@ export const EVENTS_PER_RUN = 1_000;
 export const QUIET_WAIT_MS = 2_000;
 /** A replay of `EVENTS_PER_RUN` fits several times. */
 export const TASK_TIMEOUT = '5 seconds';
+/** A job that ends waits so long for the end of its background commands. */
+export const TASKS_END_LIMIT = '60 seconds';

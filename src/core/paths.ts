@@ -7,6 +7,8 @@ export const callDir = (turn: number, step: number, index: number): string => `t
 export const spoolDir = (turn: number, step: number, tries: number): string => `spool/${turn}/${step}.${tries}`;
 export const toolResultFile = (turn: number, step: number, index: number, ext: 'txt' | 'json'): string =>
   `tool-results/${turn}.${step}.${index}.${ext}`;
+/** Where the model can read what a background task prints. */
+export const taskOutputFile = (task: string): string => `tool-results/${task}.txt`;
 export const eventsFile = 'events.jsonl';
 export const recordFile = 'record.json';
 
@@ -17,4 +19,20 @@ export function parseTurnId(id: string): { job: string; turn: number } {
   const match = /^([^/]+)\/t(\d+)$/.exec(id);
   if (!match) throw new Error(`not the workflow id of a turn: ${id}`);
   return { job: match[1]!, turn: Number(match[2]) };
+}
+
+/** Id of the background task that a call may become; it says where the call's folder is. */
+export const taskId = (turn: number, step: number, index: number): string => `shell-${turn}-${step}-${index}`;
+/** Folder of the call that became this task; undefined when this is no id of a task. */
+export function taskDir(task: string): string | undefined {
+  const match = /^shell-([1-9]\d*)-([1-9]\d*)-(\d+)$/.exec(task);
+  return match ? callDir(Number(match[1]), Number(match[2]), Number(match[3])) : undefined;
+}
+/** A task's workflow id. */
+export const taskWorkflowId = (job: string, task: string): string => `${job}/${task}`;
+/** Job and task, from the workflow id of a task. */
+export function parseTaskWorkflowId(id: string): { job: string; task: string } {
+  const match = /^([^/]+)\/(shell-\d+-\d+-\d+)$/.exec(id);
+  if (!match) throw new Error(`not the workflow id of a task: ${id}`);
+  return { job: match[1]!, task: match[2]! };
 }

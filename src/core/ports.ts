@@ -183,7 +183,7 @@ export type ToolOutput = {
   failedShell?: boolean;
   /** The whole output when `content` is only part of it, already on disk. */
   spilled?: { path: string; bytes: number };
-  /** The call's command goes on in the background; the answer is that of `afterEffect`. */
+  /** The call's command goes on in the background: this is the answer once somebody watches it. */
   background?: true;
 };
 
@@ -224,7 +224,7 @@ export interface Tool<I = unknown> {
   validate?(input: I, io: ToolIo): Promise<string | undefined> | string | undefined;
   /** Asks the workflow to do it instead of running; called again with the outcome. */
   effect?(input: I): Effect;
-  afterEffect?(input: I, outcome: Outcome, io: ToolIo): ToolOutput;
+  afterEffect?(input: I, outcome: Outcome): ToolOutput;
   run?(input: I, io: ToolIo): Promise<ToolOutput>;
   /** After a dead owner that had claimed. Absent: it has no side effect and runs again. */
   recover?(claim: unknown, input: I, io: ToolIo): Promise<Recovery>;

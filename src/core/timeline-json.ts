@@ -1,7 +1,8 @@
 import type { CallOutcome } from '../shapes/event.ts';
 import type { Micros } from '../shapes/ids.ts';
 import type { Usage } from '../shapes/message.ts';
-import type { CallState, Timeline, TimelineCall, TimelineStep } from '../shapes/timeline.ts';
+import type { TaskStatus } from '../shapes/task.ts';
+import type { CallState, Timeline, TimelineCall, TimelineStep, TimelineTask } from '../shapes/timeline.ts';
 
 /** What `show --json` prints of a job's turns: times in ISO 8601, money in dollars, null for what is not known (yet). */
 export type TurnJson = {
@@ -29,9 +30,28 @@ export type CallJson = {
   result: { bytes: number; preview: string; path: string | null } | null;
 };
 
+export type TaskJson = {
+  id: string;
+  kind: TimelineTask['kind'];
+  status: TaskStatus;
+  brief: string;
+  startedAt: string;
+  endedAt: string | null;
+  outputFile: string;
+};
+
 /** The timeline as `show --json` prints it. */
-export function toJson({ turns }: Timeline): { turns: TurnJson[] } {
+export function toJson({ turns, tasks }: Timeline): { tasks: TaskJson[]; turns: TurnJson[] } {
   return {
+    tasks: tasks.map(({ id, kind, status, brief, startedAt, endedAt, outputFile }) => ({
+      id,
+      kind,
+      status,
+      brief,
+      startedAt: iso(startedAt)!,
+      endedAt: iso(endedAt),
+      outputFile,
+    })),
     turns: turns.map(({ n, status, input, startedAt, endedAt, steps }) => ({
       n,
       status,

@@ -3,7 +3,14 @@ import type { Timeline, TimelineCall, TimelineStep, TimelineTurn } from '../shap
 
 type Of<K extends JobEvent['kind']> = Extract<JobEvent, { kind: K }>;
 
-export const createTimeline = (): Timeline => ({ warnings: [], status: 'running', prompts: [], turns: [], lost: 0 });
+export const createTimeline = (): Timeline => ({
+  warnings: [],
+  status: 'running',
+  prompts: [],
+  turns: [],
+  tasks: [],
+  lost: 0,
+});
 
 /** The timeline of a log. */
 export function foldEvents(events: Iterable<JobEvent>): Timeline {
@@ -60,6 +67,19 @@ export function apply(timeline: Timeline, event: JobEvent): void {
     case 'prompt.answered':
       timeline.prompts = timeline.prompts.filter(({ id }) => id !== event.id);
       return;
+    case 'task.started': {
+      const { id, task: kind, brief, outputFile, at } = event;
+      if (timeline.tasks.some((task) => task.id === id)) return;
+      timeline.tasks.push({ id, kind, status: 'running', brief, startedAt: at, outputFile });
+      return;
+    }
+    case 'task.ended': {
+      const task = timeline.tasks.find(({ id }) => id === event.id);
+      if (task?.status !== 'running') return;
+      const { status, exitCode, summary, at } = event;
+      Object.assign(task, { status, exitCode, summary, endedAt: at });
+      return;
+    }
     case 'events.lost':
       timeline.lost += event.lines;
   }

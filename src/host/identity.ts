@@ -75,6 +75,15 @@ export function isAlive(identity: ProcessIdentity): boolean {
   return liveness(identity) === 'alive';
 }
 
+/** Clock ticks per second in `/proc`: the same on every Linux that Node runs on. */
+const TICKS = 100;
+
+/** How long ago a process of this boot was started, in ms; a suspended machine's time counts. */
+export function ageOf({ startTime }: ProcessIdentity): number {
+  const [uptime] = readFileSync('/proc/uptime', 'utf8').split(' ');
+  return Math.max(0, Number(uptime) * 1000 - (startTime * 1000) / TICKS);
+}
+
 /** Sends a signal to that very process and no other; false when it was not there any more, throws when it may not be signalled. */
 export function killIdentity(identity: ProcessIdentity, signal: NodeJS.Signals): boolean {
   return isAlive(identity) && sendSignal(identity.pid, signal);

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 import type { Adoption, ShellExit, ShellRun, ShellSpec } from '../core/ports.ts';
 import { errorCode, makeFolder, syncFolder } from './durable-file.ts';
-import { currentIdentity, isAlive, ProcessIdentity } from './identity.ts';
+import { ageOf, currentIdentity, isAlive, ProcessIdentity } from './identity.ts';
 import { ifThere } from './if-there.ts';
 import { killSession, killTree, MARK } from './kill-tree.ts';
 import { readTail } from './read-output.ts';
@@ -114,6 +114,7 @@ function shellRun(dir: string, record: SupervisorRecord): ShellRun {
 
   return {
     outputPath,
+    ageMs: () => ageOf(record),
     async exit(signal, onProgress) {
       const report = onProgress && progressReporter(outputPath, onProgress);
       const look = async (): Promise<ShellExit | 'lost' | undefined> => {

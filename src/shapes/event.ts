@@ -1,6 +1,7 @@
 import type { Usage } from './message.ts';
 import type { Micros } from './ids.ts';
 import type { JobStatus, JobWhy } from './job.ts';
+import type { TaskEntry, TaskStatus } from './task.ts';
 import type { Behavior, DecisionReason } from './permission.ts';
 
 /** How a call ended, as seen from outside. `adopted`: a later owner waited for the running command; `probed`: a later owner found the effect done. */
@@ -47,6 +48,9 @@ export type JobEvent = { at: number } & (
       /** A cancelled call that never began. */
       dropped?: string;
     } & CallPlace)
+  /** A call's command goes on in the background. */
+  | ({ kind: 'task.started'; id: string; task: TaskEntry['kind']; brief: string; outputFile: string } & CallPlace)
+  | { kind: 'task.ended'; id: string; status: TaskStatus; exitCode: number | null; summary: string }
   | { kind: 'prompt.opened'; id: string; key: string; tool: string; brief: string; since: number }
   | { kind: 'prompt.answered'; id: string; behavior: string; used: boolean; by?: string; message?: string }
   /** So many events could not be written and are missing at this place. */

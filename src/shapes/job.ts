@@ -4,6 +4,7 @@ import { JobId, type Micros, type Sha } from './ids.ts';
 import { Limits } from './limits.ts';
 import type { Answer, AnswerRecord, OpenPrompt } from './prompt.ts';
 import { Rules } from './permission.ts';
+import type { TaskEntry } from './task.ts';
 import type { OpenStep, TurnState } from './turn.ts';
 import type { WaitWhy } from './model.ts';
 
@@ -76,6 +77,8 @@ export type JobState = {
   spent: Micros;
   steps: number;
   queue: Note[];
+  /** Background work by id: what runs, and the last that ended. */
+  tasks: Record<string, TaskEntry>;
   prompts: OpenPrompt[];
   /** How many prompts were ever asked. */
   asked: number;
@@ -128,6 +131,7 @@ export type JobView = {
   head: Sha | null;
   open?: OpenStep;
   prompts: OpenPrompt[];
+  tasks: TaskEntry[];
   queue: number;
   spent: Micros;
   limits: Limits;

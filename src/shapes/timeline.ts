@@ -1,6 +1,7 @@
 import type { CallOutcome } from './event.ts';
 import type { Micros } from './ids.ts';
 import type { JobStatus, JobWhy } from './job.ts';
+import type { TaskEntry } from './task.ts';
 import type { Usage } from './message.ts';
 import type { Behavior, DecisionReason } from './permission.ts';
 
@@ -60,6 +61,13 @@ export type TimelineTurn = {
   steps: TimelineStep[];
 };
 
+/** Background work as its events tell it; `summary` says how it ended. */
+export type TimelineTask = Omit<TaskEntry, 'untold'> & {
+  outputFile: string;
+  exitCode?: number | null;
+  summary?: string;
+};
+
 /** A job as its events tell it. */
 export type Timeline = {
   title?: string;
@@ -75,6 +83,8 @@ export type Timeline = {
   /** Questions that nobody has answered yet. */
   prompts: { id: string; key: string; tool: string; brief: string; since: number }[];
   turns: TimelineTurn[];
+  /** Background work, in the order of its start. */
+  tasks: TimelineTask[];
   /** Events that could not be written. */
   lost: number;
 };

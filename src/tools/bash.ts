@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Recovery, ShellExit, ShellRun, ToolIo, ToolOutput } from '../core/ports.ts';
 import { isConcurrencySafeBash } from '../permissions/bash-readonly.ts';
+import { backgroundFault, inBackground, mayMove, movedToBackground, timeUp } from './background.ts';
 import { defineTool } from './define.ts';
 import { isInside, refusal } from './paths.ts';
 import { adoptProcess, type ProcessClaim } from './recover.ts';
@@ -20,15 +21,23 @@ const BashInput = z.strictObject({
     .number()
     .positive()
     .optional()
-    .describe('Time limit in milliseconds; 120000 if not given, at most 600000.'),
+    .describe('Time limit in milliseconds; 120000 if not given, at most 600000. There is none in the background.'),
   description: z.string().optional().describe('What it does, in 5 to 10 words, for the people who watch.'),
+  run_in_background: z
+    .boolean()
+    .optional()
+    .describe(
+      'Answer at once and let the command go on; for servers, and for long work beside which you do other things.',
+    ),
 });
 type BashInput = z.infer<typeof BashInput>;
 
 const description = `Runs a command in bash and returns what it prints, stdout and stderr together.
 - The working directory is kept from one command to the next as long as it stays in the workspace; variables are not.
 - Nobody can answer: use the flags by which programs do not ask (\`-y\`, \`--no-edit\`), and start no editors or pagers.
-- At its time limit the command is killed with all that it started. Nothing it leaves in the background is kept.
+- At its time limit a command goes on in the background; one that only sleeps, runs git or can't be parsed is killed. Of a command that ended nothing is left running: do not use \`&\`.
+- With run_in_background you get an ID and the path of the output at once, and a <task-notification> when the command ends. TaskOutput waits for it, TaskStop ends it.
+- Background commands are ended when you give your final answer: wait for what you still need.
 - Quote paths with blanks. Chain what belongs together with \`&&\`; send independent commands as calls of one reply.
 - To read, search and change files prefer Read, Grep, Glob, Edit and Write; to wait, Sleep.
 - Long output is saved to a file of which you see the beginning; of a failed command you see both ends.`;
@@ -38,11 +47,12 @@ export const bash = defineTool<BashInput>({
   name: 'Bash',
   description,
   input: BashInput,
-  isConcurrencySafe: (input) => isConcurrencySafeBash(input.command),
+  isConcurrencySafe: (input) => !input.run_in_background && isConcurrencySafeBash(input.command),
   maxChars: MAX_CHARS,
   brief: (input) => briefText(input.description || input.command),
   access: (input) => ({ kind: 'bash', command: input.command }),
-  validate: (input) => commandFault(input.command),
+  validate: (input, io) =>
+    commandFault(input.command) ?? (input.run_in_background ? backgroundFault(io.env) : undefined),
   run: runCommand,
   recover: recoverCommand,
 });
@@ -58,21 +68,28 @@ async function runCommand(input: BashInput, io: ToolIo): Promise<ToolOutput> {
   const lost = await lostFolder(io);
   if (lost !== undefined) return lost;
   const ran = limitsOf(input, io.env);
-  await io.claim({ kind: 'process' } satisfies ProcessClaim);
+  const movable = input.run_in_background || mayMove(input.command, io.env);
+  await io.claim({ kind: 'process', movable } satisfies ProcessClaim);
   let run: ShellRun;
   try {
-    run = await io.shell.start(io.dir, { ...ran, cwd: io.cwd, env: io.env, mark: io.mark });
+    const timeoutMs = movable ? Infinity : ran.timeoutMs;
+    run = await io.shell.start(io.dir, { ...ran, timeoutMs, cwd: io.cwd, env: io.env, mark: io.mark });
   } catch (error) {
     return refusal(`The command was not run. ${error instanceof Error ? error.message : String(error)}`);
   }
-  return follow(run, ran, io);
+  if (input.run_in_background && !io.signal.aborted) return inBackground(run.outputPath, io);
+  return follow(run, ran, io, movable);
 }
 
 function recoverCommand(claim: unknown, input: BashInput, io: ToolIo): Promise<Recovery> {
   const ran = limitsOf(input, io.env);
   return adoptProcess(claim, io, {
-    running: (run) => follow(run, ran, io),
-    ended: ({ exit, outputPath }) => finished(outputPath, ran, exit, io),
+    running: (run, { movable }) =>
+      input.run_in_background && !io.signal.aborted
+        ? inBackground(run.outputPath, io)
+        : follow(run, ran, io, movable === true),
+    ended: ({ exit, outputPath }) =>
+      input.run_in_background ? inBackground(outputPath, io) : finished(outputPath, ran, exit, io),
     gone: (outputPath) =>
       unfinishedText(io.shell, outputPath, 'The command may have acted: check what it was meant to change.'),
   });
@@ -92,13 +109,16 @@ async function lostFolder(io: ToolIo): Promise<ToolOutput | undefined> {
   };
 }
 
-/** Waits for the end; when the call is cancelled, kills the command with all that it started. */
-async function follow(run: ShellRun, ran: Ran, io: ToolIo): Promise<ToolOutput> {
+/** Waits for the end, or until a movable one's time is up; when the call is cancelled, kills all of it. */
+async function follow(run: ShellRun, ran: Ran, io: ToolIo, movable: boolean): Promise<ToolOutput> {
+  const limit = movable ? timeUp(run, ran.timeoutMs) : undefined;
+  const signal = limit ? AbortSignal.any([io.signal, limit]) : io.signal;
   let exit: ShellExit;
   try {
-    exit = await run.exit(io.signal, (tail, bytes) => io.progress(tail, bytes));
+    exit = await run.exit(signal, (tail, bytes) => io.progress(tail, bytes));
   } catch (error) {
-    if (!io.signal.aborted) throw error;
+    if (!signal.aborted) throw error;
+    if (!io.signal.aborted) return movedToBackground(run, ran.timeoutMs, io);
     await run.kill();
     const how = 'The command was killed because the call was cancelled; it may have acted.';
     return refusal(await unfinishedText(io.shell, run.outputPath, how));

@@ -16,8 +16,8 @@ export const FileClaim = z.object({
 });
 export type FileClaim = z.infer<typeof FileClaim>;
 
-/** What a call says before it starts a process in its own folder. */
-export const ProcessClaim = z.object({ kind: z.literal('process') });
+/** What a call says before it starts a process in its own folder. `movable`: at its time limit it goes on in the background. */
+export const ProcessClaim = z.object({ kind: z.literal('process'), movable: z.boolean().optional() });
 export type ProcessClaim = z.infer<typeof ProcessClaim>;
 
 /** What a file-writing call answers. */
@@ -45,17 +45,18 @@ async function currentSha(path: string, io: ToolIo): Promise<Sha | null> {
 /** How a process that a dead owner started is taken over: what to make of its end, and what was seen when nobody knows how it ended. */
 export type Takeover = {
   ended(exit: Extract<Adoption, { kind: 'ended' }>): Promise<ToolOutput>;
-  running(run: Extract<Adoption, { kind: 'running' }>['run']): Promise<ToolOutput>;
+  running(run: Extract<Adoption, { kind: 'running' }>['run'], claim: ProcessClaim): Promise<ToolOutput>;
   gone(outputPath: string): Promise<string>;
 };
 
 /** Finds the process that a dead owner started: still running, ended, lost, or never begun. */
 export async function adoptProcess(claim: unknown, io: ToolIo, takeover: Takeover): Promise<Recovery> {
-  if (!ProcessClaim.safeParse(claim).success) return unreadableClaim();
+  const parsed = ProcessClaim.safeParse(claim);
+  if (!parsed.success) return unreadableClaim();
   const found = await io.shell.adopt(io.dir);
   switch (found.kind) {
     case 'running':
-      return { kind: 'running', wait: () => takeover.running(found.run) };
+      return { kind: 'running', wait: () => takeover.running(found.run, parsed.data) };
     case 'ended':
       return { kind: 'done', output: await takeover.ended(found) };
     case 'gone':

@@ -236,6 +236,44 @@ describe('timeline', () => {
     ).toHaveLength(1);
   });
 
+  it('tells of background commands: what runs, and how each ended, once', () => {
+    const place = { turn: 1, step: 2, index: 0 };
+    const begun: Body<JobEvent> = {
+      kind: 'task.started',
+      id: 'shell-1-2-0',
+      task: 'shell',
+      brief: 'npm test',
+      outputFile: '/o',
+      ...place,
+    };
+    const ended: Body<JobEvent> = {
+      kind: 'task.ended',
+      id: 'shell-1-2-0',
+      status: 'failed',
+      exitCode: 1,
+      summary: 'failed with exit code 1',
+    };
+    const running = { id: 'shell-1-2-0', kind: 'shell', brief: 'npm test', startedAt: T0, outputFile: '/o' };
+    expect(foldEvents(log(begun, begun)).tasks).toEqual([{ ...running, status: 'running' }]);
+    const late = { ...ended, status: 'lost' as const };
+    const timeline = foldEvents(log(begun, ended, late, { ...ended, id: 'other' }));
+    expect(timeline.tasks).toEqual([
+      { ...running, status: 'failed', exitCode: 1, summary: 'failed with exit code 1', endedAt: T0 + 1_000 },
+    ]);
+    expect(toJson(timeline).tasks).toEqual([
+      {
+        id: 'shell-1-2-0',
+        kind: 'shell',
+        status: 'failed',
+        brief: 'npm test',
+        startedAt: '2026-01-05T00:00:00.000Z',
+        endedAt: '2026-01-05T00:00:01.000Z',
+        outputFile: '/o',
+      },
+    ]);
+    expect(toJson(foldEvents(log(begun))).tasks).toMatchObject([{ status: 'running', endedAt: null }]);
+  });
+
   it('says what the job waits for, until it goes on', () => {
     const wait: Body<JobEvent> = { kind: 'job.waiting', why: 'rate_limit', until: T0 + 5, text: 'limit' };
     expect(foldEvents(log(opened, wait))).toMatchObject({

@@ -32,6 +32,9 @@ function appears(name: string): Promise<string> {
 /** Writes the shell's pid where `appears` sees it whole. */
 const tellPid = 'echo $$ > pid.new && mv pid.new pid';
 
+/** Without it a command has no time limit of its own: it is moved to the background. */
+const NEVER_MOVE = { CLAUDE_CODE_DISABLE_BACKGROUND_TASKS: '1' };
+
 describe('Bash', () => {
   it('returns what a command printed, both streams in order', async () => {
     const result = await run('echo one; echo two >&2; printf three');
@@ -72,7 +75,7 @@ describe('Bash', () => {
   });
 
   it('kills a command at its time limit with all that it started, and shows what it printed', async () => {
-    const result = await run('echo begun; (sleep 1000 & echo $! > child; wait)', { timeout: 800 });
+    const result = await run('echo begun; (sleep 1000 & echo $! > child; wait)', { timeout: 800, env: NEVER_MOVE });
     expect(result).toMatchObject({
       content: expect.stringMatching(
         /^The command was killed after 0\.8 s, its time limit; it may have acted\..*\nbegun$/,
@@ -86,7 +89,7 @@ describe('Bash', () => {
   it('lowers a time limit to the ceiling, and takes both from the job variables', async () => {
     const limit = async (timeout: number | undefined, env: Record<string, string>) => {
       let asked = 0;
-      const io = bench.io({ env });
+      const io = bench.io({ env: { ...NEVER_MOVE, ...env } });
       const shell: ToolIo['shell'] = {
         ...io.shell,
         start: (dir, spec) => {

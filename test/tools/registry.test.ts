@@ -59,6 +59,7 @@ describe('the built-in tools', () => {
       old_string: '',
       new_string: '',
       seconds: 2,
+      task_id: long,
     };
     for (const builtin of builtinTools) {
       const brief = builtin.brief(input);
