@@ -5,9 +5,11 @@ import { unknownError } from './cli-error.ts';
 /** What became of an answer. `accepted: null`: recorded, and no worker was there to say more. */
 export type Answered = { id: string; job: string; accepted: boolean | null; why: string };
 
-/** How long an answer is waited for, in ms. */
-const CONFIRM_LIMIT = 2_000;
+/** How long the job is given to say what came of an answer, so that all of it takes less than 2 s. In ms. */
+const CONFIRM_LIMIT = 1_500;
 const LOOK_EVERY = 50;
+/** The memo of a job shows so many prompts at most. */
+const SHOWN = 20;
 
 /** Job and number of a prompt id such as `fix-tests-x7k2:3`; `undefined` for anything else. */
 export function parsePromptId(id: string): { job: string; n: number } | undefined {
@@ -16,55 +18,66 @@ export function parsePromptId(id: string): { job: string; n: number } | undefine
 }
 
 /**
- * Answers a prompt and says what became of it. The first answer wins, wherever it comes from. Throws (3) for a prompt
- * that was never asked.
+ * Answers a prompt and says what became of it. The first answer wins, wherever it comes from; `by` tells this answer from
+ * all others. Throws (3) for a prompt that was never asked.
  */
 export async function answerPrompt(client: JobClient, answer: Answer & { by: string }): Promise<Answered> {
-  const { job } = await knownPrompt(client, answer.id);
-  const before = await client.view(job);
-  const earlier = before?.answers.find((known) => known.id === answer.id);
-  if (earlier !== undefined) return refused(answer.id, job, earlier);
-  const told = await client.signal(job, 'answerPermission', answer);
-  if (!told) return { id: answer.id, job, accepted: false, why: 'the job has ended' };
-  // With nobody there to say what was before, nobody will say what came of it.
-  const mine = before === undefined ? undefined : await untilHeard(client, job, answer);
-  if (mine === undefined) {
-    return { id: answer.id, job, accepted: null, why: 'recorded; it takes effect when a worker is up' };
-  }
-  if (mine.used) return { id: answer.id, job, accepted: true, why: said(mine) };
-  const view = await client.view(job);
-  return refused(answer.id, job, view?.answers.find((known) => known.id === answer.id && known.used) ?? mine);
+  const { id, job, isOpen } = await knownPrompt(client, answer.id);
+  if (!isOpen) return refused(id, job, await earlierAnswer(client, job, id));
+  if (!(await client.signal(job, 'answerPermission', answer))) return refused(id, job, undefined);
+  const heard = await untilHeard(client, job, answer);
+  if (heard === undefined) return { id, job, accepted: null, why: 'recorded; it takes effect when a worker is up' };
+  const { mine, first } = heard;
+  return mine.used ? { id, job, accepted: true, why: said(mine) } : refused(id, job, first);
 }
 
-/** Throws (3) unless the prompt was asked; also says when the job has ended. */
-async function knownPrompt(client: JobClient, id: string): Promise<{ job: string }> {
+/** Throws (3) unless the prompt was asked. `isOpen`: as far as the job's memo tells, nobody has answered yet. */
+async function knownPrompt(client: JobClient, id: string): Promise<{ id: string; job: string; isOpen: boolean }> {
   const parsed = parsePromptId(id);
   const info = parsed === undefined ? undefined : await client.find(parsed.job);
-  if (parsed === undefined || info === undefined || (!info.open && parsed.n > info.asked)) throw noPrompt(id);
-  if (parsed.n <= info.asked || info.prompts.some((prompt) => prompt.id === id)) return parsed;
+  if (parsed === undefined || info === undefined) throw noPrompt(id);
+  const { job, n } = parsed;
+  const isOpen = info.open && (info.prompts.some((prompt) => prompt.id === id) || info.prompts.length >= SHOWN);
+  if (n <= info.asked || isOpen) return { id, job, isOpen };
   // The memo may be a moment behind the job itself.
-  const view = await client.view(parsed.job);
-  if (view?.prompts.some((prompt) => prompt.id === id) || view?.answers.some((known) => known.id === id)) return parsed;
+  const view = info.open ? await client.view(job) : undefined;
+  if (view?.prompts.some((prompt) => prompt.id === id)) return { id, job, isOpen: true };
   throw noPrompt(id);
+}
+
+/** The answer that was there first: from the events, which need no worker, else from the job. */
+async function earlierAnswer(client: JobClient, job: string, id: string): Promise<AnswerRecord | undefined> {
+  for (const event of await client.store.events(job)) {
+    if (event.kind !== 'prompt.answered' || event.id !== id || !event.used) continue;
+    const { at, by, used } = event;
+    return { id, behavior: event.behavior as AnswerRecord['behavior'], used, at, ...(by === undefined ? {} : { by }) };
+  }
+  return firstOf((await client.view(job))?.answers ?? [], id);
 }
 
 async function untilHeard(
   client: JobClient,
   job: string,
-  answer: Answer & { by: string },
-): Promise<AnswerRecord | undefined> {
+  { id, by }: Answer & { by: string },
+): Promise<{ mine: AnswerRecord; first: AnswerRecord | undefined } | undefined> {
   const end = Date.now() + CONFIRM_LIMIT;
   for (let left = CONFIRM_LIMIT; left > 0; left = end - Date.now()) {
     const view = await client.view(job, left);
-    const mine = view?.answers.find((known) => known.id === answer.id && known.by === answer.by);
-    if (mine !== undefined || view === undefined) return mine;
+    const mine = view?.answers.find((known) => known.id === id && known.by === by);
+    if (view !== undefined && mine !== undefined) return { mine, first: firstOf(view.answers, id) };
     await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY));
   }
   return undefined;
 }
 
-function refused(id: string, job: string, earlier: AnswerRecord): Answered {
-  return { id, job, accepted: false, why: `answered before: ${said(earlier)}` };
+function firstOf(answers: readonly AnswerRecord[], id: string): AnswerRecord | undefined {
+  return answers.find((known) => known.id === id && known.used);
+}
+
+function refused(id: string, job: string, earlier: AnswerRecord | undefined): Answered {
+  const why =
+    earlier === undefined ? 'nobody waits for it any more: its turn has ended' : `answered before: ${said(earlier)}`;
+  return { id, job, accepted: false, why };
 }
 
 /** Who answered, when, what. */

@@ -101,7 +101,17 @@ function plainScreen(view: LiveView, out: Writable): Screen {
 async function liveScreen(view: LiveView, out: Writable): Promise<Screen> {
   const { createLogUpdate } = await import('log-update');
   const update = createLogUpdate(out, { showCursor: true });
-  const draw = (): void => update(view.bottom(Date.now()).join('\n'));
+  let isDue = false;
+  let isOpen = true;
+  // Of many events at once, as when a long job is looked at again, only the last needs drawing.
+  const draw = (): void => {
+    if (isDue) return;
+    isDue = true;
+    setImmediate(() => {
+      isDue = false;
+      if (isOpen) update(view.bottom(Date.now()).join('\n'));
+    });
+  };
   const print = (lines: string[]): void => {
     if (lines.length > 0) {
       update.clear();
@@ -114,6 +124,7 @@ async function liveScreen(view: LiveView, out: Writable): Promise<Screen> {
     take: (event) => print(view.take(event)),
     say: (text) => print([...view.rest(), `! ${text}`]),
     close() {
+      isOpen = false;
       clearInterval(timer);
       const rest = view.rest();
       update.clear();

@@ -7,8 +7,11 @@ import type { JobResult } from './job-result.ts';
 /** A message of `--output-format stream-json`, one per line. */
 export type StreamMessage = { type: string; session_id: string; uuid: string } & Record<string, unknown>;
 
-/** Turns events into stream-json messages. What has no shape of its own there is a `system` message. */
-export function createStreamJson(id: string): {
+/** Turns events into stream-json messages; `tools` are the names of those that the model has. What has no shape of its own there is a `system` message. */
+export function createStreamJson(
+  id: string,
+  tools: readonly string[],
+): {
   take(event: JobEvent): StreamMessage[];
   end(result: JobResult, durationMs: number, steps: number): StreamMessage;
 } {
@@ -45,7 +48,7 @@ export function createStreamJson(id: string): {
             cwd: event.dir,
             model,
             permissionMode: event.mode,
-            tools: [],
+            tools,
             mcp_servers: [],
             slash_commands: [],
             title: event.title,

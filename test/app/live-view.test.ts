@@ -2,153 +2,10 @@ import { expect, test } from 'vitest';
 import { createLiveView } from '../../src/app/live-view.ts';
 import { noPaint } from '../../src/app/paint.ts';
 import type { JobEvent } from '../../src/shapes/event.ts';
+import { at, sampleJob, upTo } from '../support/sample-job.ts';
 import { usage } from '../support/usage.ts';
 
-const at = (second: number): number => Date.parse('2026-11-30T12:00:00Z') + second * 1000;
 const place = { turn: 1, step: 1 };
-
-/** A job of two steps: two reads, then a command that a person allows, and that a second worker takes over. */
-const JOB: JobEvent[] = [
-  {
-    at: at(0),
-    kind: 'job.opened',
-    title: 'Fix it',
-    dir: '/srv/app',
-    model: 'claude-sonnet-5-5',
-    mode: 'default',
-    warnings: [],
-  },
-  { at: at(0), kind: 'turn.started', turn: 1, input: 'prompt' },
-  { at: at(0), kind: 'model.started', ...place, attempt: 1 },
-  { at: at(1), kind: 'model.text', ...place, text: 'hm', thinking: true },
-  { at: at(1), kind: 'model.text', ...place, text: 'I read the code first.\nTwo fi' },
-  { at: at(1.2), kind: 'model.text', ...place, text: 'les.' },
-  {
-    at: at(2),
-    kind: 'model.ended',
-    ...place,
-    text: 'I read the code first.\nTwo files.',
-    stop: 'tool_use',
-    usage: usage({ input: 900, output: 40 }),
-    spent: 3300,
-    calls: [
-      { index: 0, id: 'a', name: 'Read', brief: 'src/parse.ts', safe: true, input: {} },
-      { index: 1, id: 'b', name: 'Grep', brief: 'parseDate', safe: true, input: {} },
-    ],
-  },
-  { at: at(2), kind: 'call.started', ...place, index: 0, id: 'a', name: 'Read', brief: 'src/parse.ts', owner: 1 },
-  { at: at(2), kind: 'call.started', ...place, index: 1, id: 'b', name: 'Grep', brief: 'parseDate', owner: 1 },
-  { at: at(2.1), kind: 'call.ended', ...place, index: 0, isError: false, outcome: 'ok', bytes: 1800, preview: 'x' },
-  {
-    at: at(2.4),
-    kind: 'call.ended',
-    ...place,
-    index: 1,
-    isError: true,
-    outcome: 'error',
-    bytes: 20,
-    preview: 'no match\nmore',
-  },
-  { at: at(3), kind: 'model.started', turn: 1, step: 2, attempt: 1 },
-  {
-    at: at(4),
-    kind: 'model.ended',
-    turn: 1,
-    step: 2,
-    text: '',
-    stop: 'tool_use',
-    usage: usage({ input: 1000, output: 30 }),
-    spent: 3600,
-    calls: [
-      {
-        index: 0,
-        id: 'c',
-        name: 'Bash',
-        brief: 'rm -rf build && make',
-        safe: false,
-        input: { command: 'rm -rf build && make' },
-      },
-    ],
-  },
-  {
-    at: at(4),
-    kind: 'call.started',
-    turn: 1,
-    step: 2,
-    index: 0,
-    id: 'c',
-    name: 'Bash',
-    brief: 'rm -rf build && make',
-    owner: 1,
-  },
-  {
-    at: at(4),
-    kind: 'call.asked',
-    turn: 1,
-    step: 2,
-    index: 0,
-    key: 'k',
-    text: 'no rule allows it',
-    suggestions: ['Bash(make:*)'],
-  },
-  {
-    at: at(4),
-    kind: 'prompt.opened',
-    id: 'fix-it-x7k2:1',
-    key: 'k',
-    tool: 'Bash',
-    brief: 'rm -rf build && make',
-    since: at(4),
-  },
-  { at: at(64), kind: 'prompt.answered', id: 'fix-it-x7k2:1', behavior: 'allow', used: true, by: 'ann@desk' },
-  {
-    at: at(64),
-    kind: 'call.started',
-    turn: 1,
-    step: 2,
-    index: 0,
-    id: 'c',
-    name: 'Bash',
-    brief: 'rm -rf build && make',
-    owner: 1,
-  },
-  { at: at(70), kind: 'call.progress', turn: 1, step: 2, index: 0, text: 'cc a.c\ncc b.c\n', bytes: 14 },
-  {
-    at: at(71),
-    kind: 'call.started',
-    turn: 1,
-    step: 2,
-    index: 0,
-    id: 'c',
-    name: 'Bash',
-    brief: 'rm -rf build && make',
-    owner: 2,
-  },
-  {
-    at: at(80),
-    kind: 'call.ended',
-    turn: 1,
-    step: 2,
-    index: 0,
-    isError: false,
-    outcome: 'adopted',
-    bytes: 60000,
-    preview: 'ok',
-  },
-  { at: at(80), kind: 'model.started', turn: 1, step: 3, attempt: 1 },
-  {
-    at: at(82),
-    kind: 'model.ended',
-    turn: 1,
-    step: 3,
-    text: 'Done.',
-    calls: [],
-    stop: 'end_turn',
-    usage: usage({ input: 1200, output: 10 }),
-    spent: 3700,
-  },
-  { at: at(83), kind: 'job.closed', status: 'done', spent: 10_600 },
-];
 
 function lines(events: JobEvent[]): string {
   const view = createLiveView('fix-it-x7k2', { width: 72, paint: noPaint });
@@ -156,7 +13,7 @@ function lines(events: JobEvent[]): string {
 }
 
 test('a job reads as text, calls, questions with their answers, and an end', () => {
-  expect(`\n${lines(JOB)}\n`).toBe(`
+  expect(`\n${lines(sampleJob)}\n`).toBe(`
 fix-it-x7k2
 /srv/app · claude-sonnet-5-5
 
@@ -181,31 +38,28 @@ done · 1m23s · $0.0106 · 1 turn
 
 test('events that come twice are printed once', () => {
   const once: JobEvent['kind'][] = ['call.started', 'model.text', 'job.closed', 'job.opened'];
-  const twice = JOB.flatMap((event): JobEvent[] => (once.includes(event.kind) ? [event] : [event, event]));
-  expect(lines(twice)).toBe(lines(JOB));
+  const twice = sampleJob.flatMap((event): JobEvent[] => (once.includes(event.kind) ? [event] : [event, event]));
+  expect(lines(twice)).toBe(lines(sampleJob));
 });
 
 test('what stands below shows streamed text, running calls and what is waited for', () => {
   const view = createLiveView('fix-it-x7k2', { width: 72, paint: noPaint });
-  const after = (kind: JobEvent['kind'], n = 1): number => JOB.findIndex((event) => event.kind === kind && --n === 0);
-  const below = (upTo: number, from: number, now: number): string[] => {
-    for (const event of JOB.slice(from, upTo + 1)) view.take(event);
+  let taken = 0;
+  const below = (events: JobEvent[], now: number): string[] => {
+    for (const event of events.slice(taken)) view.take(event);
+    taken = events.length;
     return view.bottom(now);
   };
-  const text = after('model.text', 2);
-  expect(below(text, 0, at(1))).toEqual(['Two fi', '· step 1 · $0 · 1.0s · the model']);
-  const reading = after('call.started', 2);
-  expect(below(reading, text + 1, at(3))).toEqual([
+  expect(below(upTo('model.text', 2), at(1))).toEqual(['Two fi', '· step 1 · $0 · 1.0s · the model']);
+  expect(below(upTo('call.started', 2), at(3))).toEqual([
     '  ● Read src/parse.ts                                               1.0s',
     '  ● Grep parseDate                                                  1.0s',
     '· step 1 · $0.0033 · 3.0s · calls',
   ]);
-  const asking = after('prompt.opened');
-  expect(below(asking, reading + 1, at(34))).toEqual([
+  expect(below(upTo('prompt.opened'), at(34))).toEqual([
     '· step 2 · $0.0069 · 34s · fix-it-x7k2:1 waits for your answer since 30s',
   ]);
-  const building = after('call.progress');
-  expect(below(building, asking + 1, at(70))).toEqual([
+  expect(below(upTo('call.progress'), at(70))).toEqual([
     '  ● Bash rm -rf build && make · cc b.c                              6.0s',
     '· step 2 · $0.0069 · 1m10s · calls',
   ]);
@@ -213,8 +67,7 @@ test('what stands below shows streamed text, running calls and what is waited fo
 
 test('where nothing stands below, a call that takes long gets a line of its own, once', () => {
   const view = createLiveView('fix-it-x7k2', { width: 72, paint: noPaint });
-  const started = JOB.findIndex((event) => event.kind === 'call.started');
-  for (const event of JOB.slice(0, started + 2)) view.take(event);
+  for (const event of upTo('call.started', 2)) view.take(event);
   expect(view.overdue(at(2.5))).toEqual([]);
   expect(view.overdue(at(3))).toEqual(['  ● Read src/parse.ts', '  ● Grep parseDate']);
   expect(view.overdue(at(9))).toEqual([]);

@@ -1,4 +1,5 @@
 import { limitOf } from '../../core/limits.ts';
+import type { JobState } from '../../shapes/job.ts';
 import type { Limits } from '../../shapes/limits.ts';
 import { refuseBelowJob } from '../below-job.ts';
 import { CliError, Exit, usageError } from '../cli-error.ts';
@@ -9,6 +10,8 @@ import { requirePrice } from '../job-config.ts';
 import { readConfig } from '../job-store.ts';
 import { type LimitFlags, parseLimits } from '../limit-flags.ts';
 import { openKnownJob } from '../open-jobs.ts';
+import { nextSteps } from '../render.ts';
+import { dollars, many } from '../text.ts';
 import { isPriced } from '../is-priced.ts';
 
 /** `resume ID`: lets a job go on that has ended or waits, with higher limits where it ended at one. */
@@ -45,7 +48,11 @@ async function extendOpen(jobs: JobClient, info: JobInfo, limits: Partial<Limits
   if (Object.keys(limits).length > 0) {
     return (await jobs.signal(info.id, 'extend', limits)) ? 'has its new limits' : undefined;
   }
-  if (info.why === 'limit') throw usageError(`${info.id} waits at a limit: ${info.text ?? ''}`, raiseHint(info.id));
+  if (info.why === 'limit')
+    throw usageError(
+      `${info.id} waits at a limit: ${info.text ?? ''}`,
+      `nightshift resume ${info.id} --max-usd 20 --max-steps 500   # what it needs; a number is the new total`,
+    );
   if (info.status === 'idle') {
     throw new CliError(
       Exit.failed,
@@ -72,15 +79,21 @@ async function checkReopen(jobs: JobClient, info: JobInfo, limits: Partial<Limit
   const config = await readConfig(jobs.store, id, record.config);
   requirePrice(config.model, limits, isPriced);
   const limit = limitOf({ ...state, limits: { ...state.limits, ...limits } }, Date.now());
-  if (limit !== undefined) throw usageError(`${id} is at its limit of ${LIMIT_TEXT[limit]}`, raiseHint(id));
+  if (limit !== undefined) {
+    const hint = [...nextSteps(id, 'stopped', limit), 'A number is the new total; a deadline counts from now.'];
+    throw usageError(`${id} would stop at once: ${usedUp(limit, state)}`, hint.join('\n'));
+  }
 }
 
-const LIMIT_TEXT = { turns: 'turns', steps: 'steps', usd: 'dollars', deadline: 'time' } as const;
-
-function raiseHint(id: string): string {
-  return [
-    'Give it more: the number is the new total, the deadline counts from now.',
-    `nightshift resume ${id} --max-usd 20`,
-    `nightshift resume ${id} --max-steps 500 --deadline 8h`,
-  ].join('\n');
+function usedUp(limit: NonNullable<ReturnType<typeof limitOf>>, state: JobState): string {
+  switch (limit) {
+    case 'turns':
+      return `it has used ${many(state.turn, 'turn')}`;
+    case 'steps':
+      return `it has used ${many(state.steps, 'step')}`;
+    case 'usd':
+      return `it has spent ${dollars(state.spent)}`;
+    case 'deadline':
+      return 'its deadline has passed';
+  }
 }

@@ -1,3 +1,4 @@
+import type { JobConfig } from '../../shapes/job.ts';
 import { Exit } from '../cli-error.ts';
 import type { JobClient } from '../client.ts';
 import { followEvents, followForPeople } from '../follow.ts';
@@ -12,9 +13,9 @@ export type RunOptions = StartOptions & { outputFormat?: 'text' | 'json' | 'stre
 
 /** `run`: starts a job and follows it to its end; the exit code is the job's. */
 export async function run(prompt: string | undefined, options: RunOptions, io: Io): Promise<number> {
-  const { id, jobs } = await startJob(prompt, options, io);
+  const { id, jobs, config } = await startJob(prompt, options, io);
   try {
-    if (options.outputFormat === 'stream-json') return await streamJob(jobs, id, io);
+    if (options.outputFormat === 'stream-json') return await streamJob(jobs, id, await toolNames(config), io);
     const followed = await followForPeople(jobs, id, io);
     if (followed.kind === 'detached') return Exit.interrupted;
     return await printResult(jobs, followed.info, options.outputFormat ?? 'text', io);
@@ -31,9 +32,16 @@ async function printResult(jobs: JobClient, info: JobInfo, format: 'text' | 'jso
   return exitCodeOf(info, result.interrupted);
 }
 
+/** Tools that the model is offered: those that no rule denies altogether. */
+async function toolNames({ rules }: JobConfig): Promise<string[]> {
+  const { builtinTools } = await import('../../tools/builtin.ts');
+  const denied = new Set(rules.deny.filter((rule) => rule.specifier === undefined).map((rule) => rule.tool));
+  return builtinTools.map((tool) => tool.name).filter((name) => !denied.has(name));
+}
+
 /** Follows a job as one JSON message per line. */
-export async function streamJob(jobs: JobClient, id: string, io: Io): Promise<number> {
-  const stream = createStreamJson(id);
+async function streamJob(jobs: JobClient, id: string, tools: string[], io: Io): Promise<number> {
+  const stream = createStreamJson(id, tools);
   const write = (message: unknown): void => void io.stdout.write(`${JSON.stringify(message)}\n`);
   const startedAt = Date.now();
   const followed = await followEvents(jobs, id, io, {

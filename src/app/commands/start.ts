@@ -1,4 +1,5 @@
 import { randomInt } from 'node:crypto';
+import type { JobConfig } from '../../shapes/job.ts';
 import type { JobClient } from '../client.ts';
 import { type Io, print, printJson, tell } from '../io.ts';
 import { type JobFlags, buildJobConfig } from '../job-config.ts';
@@ -23,7 +24,7 @@ export async function startJob(
   argument: string | undefined,
   options: StartOptions,
   io: Io,
-): Promise<{ id: string; jobs: JobClient; reused: boolean }> {
+): Promise<{ id: string; jobs: JobClient; config: JobConfig }> {
   const prompt = await readPrompt(argument, io);
   const config = buildJobConfig({
     prompt,
@@ -44,7 +45,7 @@ export async function startJob(
   try {
     const reused = options.reuse === true && options.name !== undefined && (await jobs.exists(config.id));
     if (!reused) await jobs.start(config, prompt);
-    return { id: config.id, jobs, reused };
+    return { id: config.id, jobs, config };
   } catch (error) {
     await jobs.close();
     throw error;
