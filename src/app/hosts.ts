@@ -5,12 +5,14 @@ import { rgPath } from '@vscode/ripgrep';
 import type { Hosts } from '../core/ports.ts';
 import { shaOf } from '../host/blobs.ts';
 import { childEnv } from '../host/child-env.ts';
+import { type CrashWindow, withCrashWindows } from '../host/crash-windows.ts';
 import { createFiles } from '../host/files.ts';
 import { currentIdentity } from '../host/identity.ts';
 import { createJobOpener } from '../host/job-files.ts';
 import { openLedger } from '../host/ledger.ts';
 import { loadMemory, userFolders } from '../host/memory.ts';
 import { createModelClient } from '../host/model.ts';
+import { pauseBy } from '../host/pause.ts';
 import { createSearch } from '../host/search.ts';
 import { createShell } from '../host/shell.ts';
 import { builtinTools } from '../tools/builtin.ts';
@@ -18,6 +20,11 @@ import { createRegistry } from '../tools/registry.ts';
 import { loadPrices } from './load-prices.ts';
 import type { Env, Home } from './service/home.ts';
 import { aliveFile } from './service/worker-folder.ts';
+
+/** A folder by whose files a worker is told to stop at a crash window; see `withCrashWindows`. For tests only. */
+const PAUSE = 'NIGHTSHIFT_PAUSE';
+/** Milliseconds after which a silent worker is taken for stuck and killed by whoever waits for its call. */
+const SILENT_AFTER = 'NIGHTSHIFT_SILENT_AFTER_MS';
 
 /** Puts the outside world together for a worker: the one place where every host is chosen. */
 export function createHosts(options: {
@@ -29,14 +36,23 @@ export function createHosts(options: {
   const { home, env, holdToken, log } = options;
   const userHome = env['HOME'] || homedir();
   const self = currentIdentity();
+  const silentAfterMs = silentAfter(env);
   const ledger = (jobDir: string) =>
-    openLedger({ jobDir, self, aliveFile: (identity) => aliveFile(home.workers, identity), warn: log });
-  return {
+    openLedger({
+      jobDir,
+      self,
+      aliveFile: (identity) => aliveFile(home.workers, identity),
+      ...(silentAfterMs === undefined ? {} : { silentAfterMs }),
+      warn: log,
+    });
+  const folder = env[PAUSE];
+  const pause = folder ? pauseBy(folder) : undefined;
+  const hosts: Hosts = {
     home: home.home,
     hostName: hostname(),
     job: createJobOpener(home.home, { ledger }),
     model: createModelClient({ env: () => env, prices: loadPrices() }),
-    files: createFiles(),
+    files: createFiles(pause && (() => pause('file.before-rename' satisfies CrashWindow))),
     search: createSearch(rgPath),
     shell: createShell(),
     registry: createRegistry(builtinTools),
@@ -53,6 +69,15 @@ export function createHosts(options: {
     holdToken,
     now: Date.now,
   };
+  return pause ? withCrashWindows(hosts, pause) : hosts;
+}
+
+function silentAfter(env: Env): number | undefined {
+  const text = env[SILENT_AFTER];
+  if (!text) return undefined;
+  const ms = Number(text);
+  if (Number.isSafeInteger(ms) && ms > 0) return ms;
+  throw new Error(`${SILENT_AFTER} is ${JSON.stringify(text)}: write a number of milliseconds above 0, or unset it.`);
 }
 
 /** Whether a folder or one above it is a git repository. */

@@ -6,12 +6,12 @@ import type { Files, FileStat } from '../core/ports.ts';
 /** More links than this in a row are a loop. */
 const MAX_LINKS = 40;
 
-/** Files of this machine. */
-export function createFiles(): Files {
+/** Files of this machine. `beforeRename` is awaited when a file's new content lies complete beside it. */
+export function createFiles(beforeRename?: () => Promise<void>): Files {
   return {
     read: (path) => readFile(path),
     stat: statOrNothing,
-    write: writeAtomically,
+    write: (path, bytes) => writeAtomically(path, bytes, beforeRename),
     list: async (path) => (await readdir(path)).sort(),
     real: (path) => realPath(resolve(path), MAX_LINKS),
   };
@@ -32,7 +32,11 @@ function kindOf(found: Stats): FileStat['kind'] {
   return found.isDirectory() ? 'directory' : 'other';
 }
 
-async function writeAtomically(path: string, bytes: Uint8Array | string): Promise<void> {
+async function writeAtomically(
+  path: string,
+  bytes: Uint8Array | string,
+  beforeRename?: () => Promise<void>,
+): Promise<void> {
   const target = realPath(resolve(path), MAX_LINKS);
   const dir = dirname(target);
   const firstMade = await mkdir(dir, { recursive: true });
@@ -51,6 +55,7 @@ async function writeAtomically(path: string, bytes: Uint8Array | string): Promis
     } finally {
       await file.close();
     }
+    await beforeRename?.();
     await rename(temp, target);
   } catch (error) {
     await unlink(temp).catch(() => undefined);
