@@ -32,8 +32,11 @@ export type BashAnalysis = {
   problem?: string;
   /** Why the programs that it runs are not all known. */
   unclear: readonly string[];
+  /** Without tests such as `[[ -f x ]]`, which run nothing. */
   commands: readonly BashCommand[];
   redirects: readonly BashRedirect[];
+  /** It has no statement at all. */
+  empty: boolean;
   /** It opens pipes to commands by a file name. */
   processSubstitution: boolean;
 };

@@ -1,4 +1,6 @@
 import type { ArithmeticWord, ParameterExpansionPart, TestBinaryExpression, TestUnaryExpression, Word } from 'unbash';
+import { programName } from './bash-analysis.ts';
+import type { BashWord } from './bash-words.ts';
 
 /** Why an expansion may do more than put in a value: bash evaluates indexes, offsets and indirect names as arithmetic, which runs substitutions. */
 export function expansionDoubt(node: ParameterExpansionPart): string | undefined {
@@ -40,4 +42,18 @@ export function testDoubt(node: TestUnaryExpression | TestBinaryExpression): str
 
 function isNumber(word: Word): boolean {
   return /^"?(?:-?\d+|\$[#?]|\$\{#\w+\})"?$/.test(word.text);
+}
+
+const takesNames = new Set(
+  'read unset declare typeset local export readonly mapfile readarray wait getopts test [ printf'.split(' '),
+);
+
+/** Why a builtin that takes the names of variables may run what stands in an index of them. */
+export function indexDoubt(words: readonly BashWord[]): string | undefined {
+  const name = programName(words);
+  if (name === undefined || !takesNames.has(name)) return undefined;
+  if (['test', '[', 'printf'].includes(name) && !words.some((word) => /^-[vR]/.test(word.raw) || word.value === '-v'))
+    return undefined;
+  const hides = words.some((word, i) => i > 0 && /\[[\s\S]*[$`]/.test(`${word.raw} ${word.value ?? ''}`));
+  return hides ? `${name} may run commands that stand in an index` : undefined;
 }

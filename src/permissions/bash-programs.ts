@@ -108,7 +108,7 @@ export function programReads(words: Words, appended: boolean): boolean {
   if (name === 'git') return gitReads(words);
   const args = words.slice(1).map((word) => (word.splits ? undefined : word.value));
   if (name === 'printf') return args[0] !== undefined && !args[0].startsWith('-');
-  if (name === 'test' || name === '[') return testReads(args);
+  if (name === 'test' || name === '[') return !words.some((word) => word.splits) && testReads(args);
   return !args.includes(undefined) && (checked.get(name)?.(args as string[]) ?? false);
 }
 

@@ -1,7 +1,7 @@
 import { programName, type BashAnalysis, type BashCommand } from './bash-analysis.ts';
 import { changesFiles } from './bash-files.ts';
 import { gitReads } from './bash-git.ts';
-import { opensNoFile } from './bash-readonly.ts';
+import { opensNoFile } from './bash-redirects.ts';
 import type { BashWord } from './bash-words.ts';
 import type { PermissionContext } from './call.ts';
 import { criticalRemoval } from './critical.ts';
@@ -17,7 +17,20 @@ export function bashDanger(
   if (removed !== undefined) return `It would remove ${removed}, which nobody may remove unasked.`;
   if (analysis.commands.some(namesOperator))
     return 'It names nightshift or temporal, which run this job; only a person may use them.';
-  return undefined;
+  const own = analysis.commands.flatMap((command) => command.words).find((word) => namesOwnState(word, ctx));
+  return own === undefined ? undefined : `${own.raw} names nightshift's own state.`;
+}
+
+/** Whether a word holds the path of nightshift's home, and none of the folders in it that a job may use. */
+function namesOwnState(word: BashWord, ctx: PermissionContext): boolean {
+  const home = ctx.nightshiftHome;
+  if (home === undefined) return false;
+  const text = word.pieces
+    .map((piece) => (piece.kind === 'text' ? piece.text : piece.kind === 'home' ? ctx.home : ''))
+    .join('');
+  if (!text.includes(home)) return false;
+  const open = [ctx.root, ...(ctx.readable ?? [])].filter((folder) => folder.startsWith(`${home}/`));
+  return !open.some((folder) => text.includes(folder)) || text.includes('..');
 }
 
 const operator = /^(?:nightshift|temporal)(?:\.[cm]?js|\.exe|@[\w.^~-]+)?$/;

@@ -65,17 +65,28 @@ function quoted(word: BashWord): string {
 
 /** Whether a deny or ask pattern covers a command: `true`, `false`, or `maybe` when that depends on what is only known when it runs. */
 export function forbids(pattern: CommandPattern, command: BashCommand, home: string): boolean | 'maybe' {
+  const faces = facesOf(command, home);
+  if (faces.texts.some((text) => patternCovers(pattern, text))) return true;
+  return faces.open.some((open) => pattern.patterns.some((one) => intersects(one, open))) ? 'maybe' : false;
+}
+
+/** Every text that a command can be forbidden by, and patterns of those that are not known yet. */
+type Faces = { texts: readonly string[]; open: readonly Pattern[]; home: string };
+
+const known = new WeakMap<BashCommand, Faces>();
+
+function facesOf(command: BashCommand, home: string): Faces {
+  const before = known.get(command);
+  if (before?.home === home) return before;
   const all = [...command.layers, ...command.beneath].flatMap(variants);
-  if (all.some((words) => denyTexts(words).some((text) => patternCovers(pattern, text)))) return true;
-  const full = [
-    ...command.assignments.map((assignment) => assignment.raw),
-    ...command.words.map((word) => word.raw),
-  ].join(' ');
-  if (patternCovers(pattern, full) || patternCovers(pattern, oneSpace(command.source))) return true;
-  const open = all.filter((words) => words.some((word) => word.value === undefined || word.splits));
-  return open.some((words) => pattern.patterns.some((one) => intersects(one, openPattern(words, home))))
-    ? 'maybe'
-    : false;
+  const full = [...command.assignments, ...command.words].map(({ raw }) => raw).join(' ');
+  const texts = [...new Set([...all.flatMap(denyTexts), full, oneSpace(command.source)])];
+  const open = all
+    .filter((words) => words.some((word) => word.value === undefined || word.splits))
+    .map((words) => openPattern(words, home));
+  const faces = { texts, open, home };
+  known.set(command, faces);
+  return faces;
 }
 
 /** The same command by its program's bare name, and git's without the options in front of its subcommand. */

@@ -14,3 +14,8 @@ export function isSafeVariable(name: string): boolean {
 export function isLoopVariable(name: string): boolean {
   return /^[a-z_][a-z0-9_]*$/.test(name) && !/_proxy$|^histchars$|^auto_resume$/.test(name);
 }
+
+/** Whether bash itself runs, or reads commands from, what a variable holds. */
+export function isRunByBash(name: string): boolean {
+  return /^(?:PS4|PROMPT_COMMAND|BASH_ENV|ENV|SHELLOPTS|BASHOPTS)$/.test(name);
+}

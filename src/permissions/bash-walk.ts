@@ -11,13 +11,16 @@ import {
 } from 'unbash';
 import { programName, type BashAnalysis, type BashCommand, type BashRedirect, type Folders } from './bash-analysis.ts';
 import { readWord, wordOf, type BashWord } from './bash-words.ts';
-import { arithmeticIsPlain, expansionDoubt, testDoubt } from './bash-doubts.ts';
-import { isLoopVariable, isSafeVariable } from './bash-variables.ts';
+import { arithmeticIsPlain, expansionDoubt, indexDoubt, testDoubt } from './bash-doubts.ts';
+import { isLoopVariable, isRunByBash, isSafeVariable } from './bash-variables.ts';
 import { unwrap } from './bash-wrappers.ts';
 
 type Findings = Omit<BashAnalysis, 'command'>;
 
 const deepest = 40;
+/** Commands, and words of all of them, that are still worth the time to check. */
+const mostCommands = 300;
+const mostWords = 2000;
 const reserved = new Set([
   '!',
   '{',
@@ -60,6 +63,8 @@ export function walkScript(script: ParsedScript, source: string): Findings {
   let moved: BashWord | undefined;
 
   visit(script);
+  const words = commands.reduce((sum, command) => sum + command.words.length, 0);
+  if (commands.length > mostCommands || words > mostWords) problem ??= 'it has too many parts';
   const settle = <T extends { folders: Folders }>(item: T): T => (wanders ? { ...item, folders: 'unknown' } : item);
   return {
     ...(problem === undefined ? {} : { problem }),
@@ -67,6 +72,7 @@ export function walkScript(script: ParsedScript, source: string): Findings {
     commands: commands.map(settle),
     redirects: redirects.map(settle),
     processSubstitution,
+    empty: script.commands.length === 0,
   };
 
   function visit(node: SyntaxNode): void {
@@ -128,6 +134,7 @@ export function walkScript(script: ParsedScript, source: string): Findings {
         return children(node);
       case 'Assignment':
         if (node.index || node.value.type === 'ArrayValue') doubt('the command sets an array');
+        if (isRunByBash(node.name)) doubt(`bash runs what stands in ${node.name}`);
         return children(node);
       case 'ParameterExpansion':
         doubt(expansionDoubt(node));
@@ -221,13 +228,7 @@ export function walkScript(script: ParsedScript, source: string): Findings {
     const known = programName(program);
     if (known === undefined) doubt('the name of a program is computed');
     else if (!/^(?:\[|[\w./+:@%,~-]+)$/.test(known)) doubt('the name of a program has unusual characters');
-    if (
-      /^(?:test|\[|printf|read|unset|let|declare|typeset|local|export|readonly|mapfile|readarray|wait|getopts)$/.test(
-        known ?? '',
-      ) &&
-      program.some((word) => /\[[\s\S]*(?:\$\(|`)/.test(word.value ?? ''))
-    )
-      doubt(`${known} may run commands that stand in an index`);
+    doubt(indexDoubt(program));
     if (known === 'let') doubt('arithmetic may run commands that stand in a variable');
   }
 

@@ -28,7 +28,7 @@ export function readWord(word: Word, assigned: ReadonlySet<string>): BashWord {
   ];
   parts.forEach((part, index) => {
     if (index === 0 && part.type === 'Literal' && part.text.startsWith('~')) {
-      pieces.push(...tildePieces(part.value));
+      pieces.push(...tildePieces(part.value, assigned));
       return;
     }
     splits ||= addPart(part, pieces, assigned);
@@ -61,7 +61,8 @@ export function knownPrefix(word: BashWord): string {
   return first?.kind === 'text' ? first.text : '';
 }
 
-function tildePieces(text: string): Piece[] {
+function tildePieces(text: string, assigned: ReadonlySet<string>): Piece[] {
+  if (assigned.size > 0) return [{ kind: 'unknown' }, { kind: 'text', text: text.replace(/^[^/]*/, '') }];
   if (text === '~') return [{ kind: 'home' }];
   if (text.startsWith('~/')) return [{ kind: 'home' }, { kind: 'text', text: text.slice(1) }];
   if (text === '~+' || text.startsWith('~+/')) return [{ kind: 'here' }, { kind: 'text', text: text.slice(2) }];

@@ -10,7 +10,7 @@ const invisible = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]|(?! )\p{Zs}/u;
 
 /** Reads a command line as bash would. Never throws; what it can't read is a `problem`. */
 export function analyse(command: string): BashAnalysis {
-  const nothing = { command, unclear: [], commands: [], redirects: [], processSubstitution: false };
+  const nothing = { command, unclear: [], commands: [], redirects: [], empty: true, processSubstitution: false };
   if (command.length > longestCommand)
     return { ...nothing, problem: `the command is longer than ${longestCommand} characters` };
   if (invisible.test(command.replaceAll(/[\t\n]/g, '')))

@@ -1,6 +1,6 @@
 import type { Decision, Rules } from '../shapes/permission.ts';
 import type { CheckedCall, PermissionContext } from './call.ts';
-import { caseOf, judges, type Case } from './judges.ts';
+import { caseOf, judges, whyOpen, type Case } from './judges.ts';
 
 /** Walks the judges in their order; the first decisive answer counts. What nobody decides is asked, and `dontAsk` turns every question into a no. */
 export function decide(call: CheckedCall, rules: Rules, ctx: PermissionContext): Decision {
@@ -9,7 +9,7 @@ export function decide(call: CheckedCall, rules: Rules, ctx: PermissionContext):
     const decision = judge(facts);
     if (decision) return answer(decision, facts);
   }
-  return answer({ behavior: 'ask', reason: { kind: 'default', text: facts.open ?? 'No rule allows it.' } }, facts);
+  return answer({ behavior: 'ask', reason: { kind: 'default', text: whyOpen(facts) } }, facts);
 }
 
 function answer(decision: Decision, { mode }: Case): Decision {

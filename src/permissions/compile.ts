@@ -39,18 +39,28 @@ function counts(rule: Rule, rules: Rules): boolean {
   return rules.trusted || (rule.source.kind !== 'project' && rule.source.kind !== 'local');
 }
 
+/** Fields of a shell call that no program is named like; a rule on them says nothing about commands. */
+const shellFields = new Set([
+  'run_in_background',
+  'timeout_ms',
+  'description',
+  'dangerouslyDisableSandbox',
+  'persistent',
+]);
+
 /** Makes one rule ready for matching. */
 export function compileRule(rule: Rule, list: Behavior): CompiledRule {
   const { tool, specifier, source } = rule;
   const name = tool.includes('*') ? wildcard(tool) : [...wildcard(tool.replaceAll('\\', '\\\\'))];
   if (specifier === undefined) return { rule, list, bare: true, name };
   const parameter = list === 'allow' ? undefined : parameterOf(specifier);
+  const isField = parameter !== undefined && shellFields.has(parameter.name);
   return {
     rule,
     list,
     bare: false,
     name,
-    ...(tool === 'Bash' || tool === 'Monitor' ? { command: compileCommand(specifier) } : {}),
+    ...((tool === 'Bash' || tool === 'Monitor') && !isField ? { command: compileCommand(specifier) } : {}),
     ...(tool === 'Read' || tool === 'Edit' ? { path: compilePathRule(specifier, list, source) } : {}),
     ...(tool === 'WebFetch' && /^\s*domain\s*:/.test(specifier)
       ? { domain: specifier.replace(/^\s*domain\s*:\s*/, '') }

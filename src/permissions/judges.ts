@@ -4,7 +4,7 @@ import type { BashAnalysis } from './bash-analysis.ts';
 import { coverBash, type Coverage } from './bash-cover.ts';
 import { bashDanger, writesFiles } from './bash-safety.ts';
 import { forbids } from './bash-text.ts';
-import type { CheckedCall, PermissionContext } from './call.ts';
+import type { CheckedCall, PermissionContext, ResolvedPath } from './call.ts';
 import { compile, type CompiledRule, type CompiledRules } from './compile.ts';
 import { isWithin, locate } from './locate.ts';
 import { modeInForce } from './modes.ts';
@@ -22,14 +22,13 @@ export type Case = {
   directories: readonly string[];
   bash?: BashAnalysis;
   uses: readonly Use[];
-  /** Why nothing allows it, as far as that is known. */
-  open?: string;
 };
 
 type Judge = (facts: Case) => Decision | undefined;
 
 /** Works out the facts of a call. */
-export function caseOf(call: CheckedCall, rules: Rules, ctx: PermissionContext): Case {
+export function caseOf(call: CheckedCall, rules: Rules, given: PermissionContext): Case {
+  const ctx = { ...given, resolve: remembered(given.resolve) };
   const bash = call.traits.access === 'bash' ? analyse(call.traits.command ?? '') : undefined;
   return {
     call,
@@ -39,6 +38,16 @@ export function caseOf(call: CheckedCall, rules: Rules, ctx: PermissionContext):
     directories: rules.directories,
     ...(bash ? { bash } : {}),
     uses: usesOf(call, bash, ctx),
+  };
+}
+
+/** Links are followed once for each path of a decision, not once for each rule. */
+function remembered(resolve: PermissionContext['resolve']): PermissionContext['resolve'] {
+  const known = new Map<string, ResolvedPath>();
+  return (path) => {
+    const found = known.get(path) ?? resolve(path);
+    known.set(path, found);
+    return found;
   };
 }
 
@@ -162,7 +171,7 @@ function modeJudge(facts: Case): Decision | undefined {
         pathsOf(use).every((path) => isWithin(locate(path, ctx), [ctx.root, ...directories], ctx)),
     );
   const edits =
-    bash && coverBash(bash, ctx, { rules: [], edits: true, directories }).kind === 'covered' && !isReading(facts);
+    bash && coverBash(bash, { ctx, rules: [], edits: true, directories }).kind === 'covered' && !isReading(facts);
   return within || edits ? { behavior: 'allow', reason: { kind: 'mode', mode } } : undefined;
 }
 
@@ -172,7 +181,7 @@ function isReading(facts: Case): boolean {
 
 function coverOf({ bash, ctx, directories }: Case, rules: readonly CompiledRule[], edits: boolean): Coverage {
   if (!bash) return { kind: 'open', text: 'no command' };
-  return coverBash(bash, ctx, { rules, edits, directories });
+  return coverBash(bash, { ctx, rules, edits, directories });
 }
 
 function allowRule(facts: Case): Decision | undefined {
@@ -184,8 +193,9 @@ function allowRule(facts: Case): Decision | undefined {
   const { access } = call.traits;
   if (access === 'bash') {
     const coverage = coverOf(facts, rules.allow, mode === 'acceptEdits');
-    if (coverage.kind === 'open') facts.open = `No rule allows all of it: ${coverage.text}.`;
-    return coverage.kind === 'covered' && coverage.rules.length > 0 ? byRules(coverage.rules) : undefined;
+    if (coverage.kind === 'open') return undefined;
+    if (coverage.rules.length > 0) return byRules(coverage.rules);
+    return isReading(facts) ? undefined : toolSays('It only reads where the rules let it.');
   }
   if ((access !== 'read' && access !== 'edit') || uses.length === 0) return undefined;
   const needed = uses.filter((use) => changes(use) || !isReadable(use, facts));
@@ -202,21 +212,32 @@ function isReadable(use: Use, { ctx, directories }: Case): boolean {
 function toolAllow(facts: Case): Decision | undefined {
   const { call, uses } = facts;
   const { access, check } = call.traits;
-  const allow = (text: string): Decision => ({ behavior: 'allow', reason: { kind: 'tool', text } });
-  if (check?.behavior === 'allow') return allow(check.text);
-  if (access === 'none') return allow(`${call.tool} needs no permission.`);
+  if (check?.behavior === 'allow') return toolSays(check.text);
+  if (access === 'none') return toolSays(`${call.tool} needs no permission.`);
   if (access === 'read' && uses.every((use) => isReadable(use, facts)))
-    return allow('It only reads inside the working folders.');
-  if (access === 'read') facts.open = 'It reads outside the working folders.';
+    return toolSays('It only reads inside the working folders.');
   if (access !== 'bash') return undefined;
-  if (isReading(facts)) return allow('It only reads inside the working folders.');
-  return runsInSandbox(facts) ? allow('It runs inside the sandbox.') : undefined;
+  if (isReading(facts)) return toolSays('It only reads inside the working folders.');
+  return runsInSandbox(facts) ? toolSays('It runs inside the sandbox.') : undefined;
+}
+
+function toolSays(text: string): Decision {
+  return { behavior: 'allow', reason: { kind: 'tool', text } };
 }
 
 function hookAllow({ call }: Case): Decision | undefined {
   return call.hook?.behavior === 'allow'
     ? { behavior: 'allow', reason: { kind: 'hook', text: call.hook.reason } }
     : undefined;
+}
+
+/** Why a call that no judge decided has to be asked about. */
+export function whyOpen(facts: Case): string {
+  const { access } = facts.call.traits;
+  if (access === 'read') return 'It reads outside the working folders, and no rule allows that.';
+  if (access !== 'bash') return 'No rule allows it.';
+  const coverage = coverOf(facts, facts.rules.allow, facts.mode === 'acceptEdits');
+  return coverage.kind === 'open' ? `It is not allowed as a whole: ${coverage.text}.` : 'No rule allows it.';
 }
 
 function safety(text: string): Decision {

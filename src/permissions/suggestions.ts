@@ -2,7 +2,7 @@ import { analyse } from './bash.ts';
 import { programName, programOf, type BashCommand } from './bash-analysis.ts';
 import { needsNoRule } from './bash-cover.ts';
 import { placeOf } from './bash-paths.ts';
-import { opensNoFile } from './bash-readonly.ts';
+import { opensNoFile } from './bash-redirects.ts';
 import type { CheckedCall, PermissionContext } from './call.ts';
 import { hostOf } from './domains.ts';
 import { locate } from './locate.ts';
@@ -62,7 +62,7 @@ function bashSuggestions(command: string, ctx: PermissionContext, directories: r
   if (analysis.problem !== undefined) return [];
   if (analysis.unclear.length > 0) return [`Bash(${command.trim()})`];
   const commands = analysis.commands.filter(
-    (part) => part.role === 'run' && !needsNoRule(part, ctx, { edits: false, directories }),
+    (part) => part.role === 'run' && !needsNoRule(part, { ctx, rules: [], edits: false, directories }),
   );
   const edits = analysis.redirects
     .filter((redirect) => redirect.use === 'write' && !opensNoFile(redirect))

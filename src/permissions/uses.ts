@@ -1,7 +1,7 @@
 import type { BashAnalysis } from './bash-analysis.ts';
 import { commandFiles } from './bash-files.ts';
 import { placeOf, type Place } from './bash-paths.ts';
-import { opensNoFile } from './bash-readonly.ts';
+import { opensNoFile } from './bash-redirects.ts';
 import type { CheckedCall, PathUse, PermissionContext } from './call.ts';
 import type { CompiledRule } from './compile.ts';
 import { locate } from './locate.ts';

@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { afterAll, describe, expect, test } from 'vitest';
 import { analyse } from '../../src/permissions/bash.ts';
 import { isConcurrencySafeBash, isReadOnlyCommand } from '../../src/permissions/bash-readonly.ts';

@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 
 type Text = fc.Arbitrary<string>;
 
@@ -55,34 +55,32 @@ const wrappers = [
 ];
 const operands = ['f.txt', 'd', 'x', '.', '*', '*.txt', '-n', '-r', '--', '-', 'd/g.txt', '?', '[a-f]*', '-rf'];
 const special = [
-  ...[
-    '-o out',
-    '--output=out',
-    '--outp=out',
-    '-i',
-    "-i 's/a/b/'",
-    "'w out'",
-    "'s/a/b/w out'",
-    "'s/t/rm x/e'",
-    "-n '1p'",
-    "'1,2p'",
-    '-delete',
-    '-exec rm {} +',
-    '-exec rm {} \\;',
-    '-execdir wr {} \\;',
-    '-fprint out',
-    '-name x',
-    '-ok rm {} \\;',
-    '-s',
-    '-c',
-    '-v a',
-    '-v "a[$(rm x)]"',
-    '--files0-from=f.txt',
-    '-e rm',
-    '-T d',
-    '--compress-program=rm',
-    '-S1 --compress-prog=rm',
-  ],
+  '-o out',
+  '--output=out',
+  '--outp=out',
+  '-i',
+  "-i 's/a/b/'",
+  "'w out'",
+  "'s/a/b/w out'",
+  "'s/t/rm x/e'",
+  "-n '1p'",
+  "'1,2p'",
+  '-delete',
+  '-exec rm {} +',
+  '-exec rm {} \\;',
+  '-execdir wr {} \\;',
+  '-fprint out',
+  '-name x',
+  '-ok rm {} \\;',
+  '-s',
+  '-c',
+  '-v a',
+  '-v "a[$(rm x)]"',
+  '--files0-from=f.txt',
+  '-e rm',
+  '-T d',
+  '--compress-program=rm',
+  '-S1 --compress-prog=rm',
 ];
 const variables = [
   '$X',
@@ -205,7 +203,7 @@ const { script } = fc.letrec<Record<'script' | 'statement' | 'simple' | 'word' |
           ),
           tie('script'),
         )
-        .map(([[open, close], inner]) => open! + inner + close!),
+        .map(([[open, close], inner]) => open + inner + close),
     ),
     word: fc.oneof(
       { weight: 6, arbitrary: fc.constantFrom(...operands) },

@@ -1,6 +1,9 @@
 import { lstatSync, readlinkSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import type { CallTraits, CheckedCall, PermissionContext, ResolvedPath } from '../../src/permissions/call.ts';
+import { decide } from '../../src/permissions/chain.ts';
+import { mergeRules } from '../../src/permissions/rules.ts';
+import type { Behavior, Decision, Rules } from '../../src/shapes/permission.ts';
 
 /** Follows every link of a path on the real file system, also one that leads to nothing yet. */
 export function resolvePath(path: string): ResolvedPath {
@@ -71,4 +74,49 @@ function traitsOf(
 /** A context over the real file system. */
 export function contextAt(root: string, home: string, more: Partial<PermissionContext> = {}): PermissionContext {
   return { cwd: root, root, home, resolve: resolvePath, ...more };
+}
+
+/** Settings of a user, and what else a decision depends on. */
+export type Setting = {
+  allow?: string[];
+  ask?: string[];
+  deny?: string[];
+  mode?: string;
+  directories?: string[];
+  hook?: CheckedCall['hook'];
+  context?: Partial<PermissionContext>;
+  meta?: Record<string, unknown>;
+};
+
+/** A folder that exists only by its name: no links, nothing on a disk. */
+export const place = { root: '/work/proj', home: '/home/dev' };
+
+/** Rules of a user's settings. */
+export function rulesOf({ allow, ask, deny, mode, directories }: Setting): Rules {
+  const source = { kind: 'user', base: `${place.home}/.claude` } as const;
+  const layer = {
+    source,
+    ...(allow ? { allow } : {}),
+    ...(ask ? { ask } : {}),
+    ...(deny ? { deny } : {}),
+    ...(directories ? { additionalDirectories: directories } : {}),
+  };
+  return mergeRules([mode === undefined ? layer : { ...layer, defaultMode: mode }], { trusted: true, ...place });
+}
+
+/** A context in which every path is what it seems. */
+export function plainContext(more: Partial<PermissionContext> = {}): PermissionContext {
+  return { cwd: place.root, ...place, resolve: (path) => ({ path: resolve(path), real: resolve(path) }), ...more };
+}
+
+/** The decision about a call under settings. */
+export function decisionOf(setting: Setting, tool: string, input: Record<string, unknown>): Decision {
+  const { hook, meta } = setting;
+  const call = { ...checkedCall(tool, input, place.root, meta), ...(hook ? { hook } : {}) };
+  return decide(call, rulesOf(setting), plainContext(setting.context));
+}
+
+/** What becomes of a command under settings. */
+export function bashVerdict(setting: Setting, command: string): Behavior {
+  return decisionOf(setting, 'Bash', { command }).behavior;
 }
