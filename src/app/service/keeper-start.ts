@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { closeSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { type OwnServer, proveReachable } from './connection.ts';
@@ -34,6 +34,9 @@ export interface ServiceFiles {
 
 const START_LIMIT = 90_000;
 const LOOK_EVERY = 20;
+/** Node hands on descriptors it inherited itself when their numbers are high, so they are closed before the keeper runs. */
+const CLOSE_AND_RUN =
+  'for fd in /proc/$$/fd/*; do fd=${fd##*/}; [ "$fd" -gt 2 ] && eval "exec $fd>&-"; done; exec "$@"';
 
 /** The state of a keeper that is there, when server and worker answer; `undefined` when there is none, or none that lives. */
 export async function waitForKeeper(home: Home, progress: (line: string) => void): Promise<KeeperState | undefined> {
@@ -112,16 +115,14 @@ async function spawnKeeper(
   const log = openLog(logFile);
   try {
     const logged = statSync(logFile).size;
-    const child: ChildProcess = spawn(
-      process.execPath,
-      [options.files?.keeper ?? distFile('src/app/service/keeper-main.js'), JSON.stringify(spec)],
-      {
-        cwd: home.home,
-        detached: true,
-        env: { ...options.env },
-        stdio: ['ignore', log, log],
-      },
-    );
+    const file = options.files?.keeper ?? distFile('src/app/service/keeper-main.js');
+    const args = ['-c', CLOSE_AND_RUN, 'nightshift', process.execPath, file, JSON.stringify(spec)];
+    const child = spawn('/bin/bash', args, {
+      cwd: home.home,
+      detached: true,
+      env: { ...options.env },
+      stdio: ['ignore', log, log],
+    });
     const watched = await watchChild(child);
     child.unref();
     const keeper: { ended: string | undefined; logged: number } = { ended: undefined, logged };

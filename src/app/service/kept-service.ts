@@ -38,7 +38,7 @@ export interface KeptService {
   restartWorker(variables: Env): Promise<void>;
   /** To be called each second: kills what hangs. */
   look(): void;
-  /** Ends both in order, the worker first; with `now` the worker gets a second. */
+  /** Ends both in order, the worker first; with `now` the worker gets a second and the server none. */
   stop(now: boolean): Promise<void>;
 }
 
@@ -138,7 +138,8 @@ export function keepService({ spec, home, env, keeper, log, holdsHome }: Service
     async stop(now) {
       phase = 'stopping';
       await worker?.stop((running) => endProcess(running, now ? SHORT_GRACE : WORKER_GRACE));
-      await server?.stop();
+      // A server that is killed has lost nothing that it acknowledged.
+      await server?.stop(now ? (running) => endProcess(running, 0) : undefined);
       await Promise.all(hooks);
       sweepWorkers(home.workers);
       if (holdsHome()) rmSync(home.record, { force: true });

@@ -303,7 +303,9 @@ test('the service keeps nothing of the shell that started it: no terminal, pipe 
   const script = `
     const { ensureService } = await import(${JSON.stringify(distFile('src/app/service/service.js'))});
     await ensureService({ env: process.env, files: { worker: ${JSON.stringify(worker)} } });`;
-  const shell = spawn(process.execPath, ['--input-type=module', '-e', script], {
+  // Descriptors of any number are to be given up.
+  const bash = 'exec 77>&1 251>&2; exec "$0" "$@"';
+  const shell = spawn('/bin/bash', ['-c', bash, process.execPath, '--input-type=module', '-e', script], {
     cwd: root,
     env,
     stdio: ['pipe', 'pipe', 'pipe', 'pipe'],
