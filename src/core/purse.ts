@@ -57,15 +57,32 @@ export function fitMaxTokens(
  * How far an attempt is known to have got. `end`: it was seen to end without a reply, because the API turned it down or
  * never had it (`refused`), or before any answer had begun (`unanswered`). Absent: nobody saw its end, or it was answered.
  */
-export type Progress = { end?: 'refused' | 'unanswered'; usage?: Usage; outputKnown: boolean };
+export type Progress = {
+  end?: 'refused' | 'unanswered' | undefined;
+  usage?: Usage | undefined;
+  outputKnown: boolean;
+  /** Bytes of output that had come; absent: nobody can tell how much there was. */
+  streamed?: number | undefined;
+};
+
+/** Output tokens that the API may have made of a reply after the last that was seen to come. */
+const UNSEEN_TOKENS = 2_000;
 
 /**
  * What an attempt costs, never less than what the API can have counted: nothing when it was refused; else the prompt as
- * the API counted it, or its worst case; and all output that was allowed, unless the API told how much there was.
+ * the API counted it, or its worst case; and all output that was allowed, unless the API told how much there was, or it
+ * is known how far the stream had come.
  */
-export function costOfAttempt({ end, usage, outputKnown }: Progress, sized: Sized, price: Price | undefined): Micros {
+export function costOfAttempt(
+  { end, usage, outputKnown, streamed }: Progress,
+  sized: Sized,
+  price: Price | undefined,
+): Micros {
   if (end === 'refused' || !price) return 0;
-  if (usage)
-    return cost({ ...usage, output: outputKnown ? usage.output : Math.max(sized.maxTokens, usage.output) }, price);
+  if (usage) {
+    const come = streamed === undefined ? Infinity : Math.ceil(streamed / BYTES_PER_TOKEN) + UNSEEN_TOKENS;
+    const output = outputKnown ? usage.output : Math.max(usage.output, Math.min(sized.maxTokens, come));
+    return cost({ ...usage, output }, price);
+  }
   return worstCase(end === 'unanswered' ? { ...sized, maxTokens: 0 } : sized, price);
 }

@@ -18,6 +18,8 @@ export type StreamIo = {
   stallMs: number;
   onActivity(): void;
   onText(text: string, thinking: boolean): void;
+  /** Bytes of output that have come so far, now and then; `undefined` once there is output that is not shown. */
+  onProgress(bytes: number | undefined): void;
   /** What is worth keeping of the reply so far: its head, each finished block, its end. */
   onRecord(events: StreamEvent[]): void;
 };
@@ -40,6 +42,7 @@ export async function readStream(
   const watch = watchSilence(io, abort);
   let state = emptyReply;
   let answered = false;
+  const measure = measureOutput(io);
   const stopped = (fault: StreamFault): StreamEnd => ({ state, answered, fault: watch.verdict() ?? fault });
   try {
     const options = { signal: abort.signal, timeout: NEVER_MS, maxRetries: 0 };
@@ -60,6 +63,7 @@ export async function readStream(
       }
       answered = true;
       state = accumulate(state, parsed);
+      measure(parsed);
       take(state, parsed, io);
       if (state.ended) watch.drain();
     }
@@ -73,6 +77,27 @@ export async function readStream(
   }
   return state.ended ? { state, answered } : stopped({ kind: 'cut', detail: 'the connection was closed' });
 }
+
+/** How often the record hears how much has come, in ms. */
+const MEASURE_MS = 250;
+
+/** Counts the output as it comes. Thinking may be billed for more than is shown of it. */
+function measureOutput(io: StreamIo): (event: StreamEvent) => void {
+  let bytes: number | undefined = 0;
+  let told = -MEASURE_MS;
+  return ({ type, delta, content_block: block }) => {
+    const isThinking = isRecord(block) && String(block['type']).includes('thinking');
+    if (isThinking) bytes = undefined;
+    if (type === 'content_block_delta' && isRecord(delta) && bytes !== undefined) {
+      bytes += Buffer.byteLength(String(delta['text'] ?? delta['partial_json'] ?? ''));
+    }
+    if (!isThinking && performance.now() - told < MEASURE_MS) return;
+    told = performance.now();
+    io.onProgress(bytes);
+  };
+}
+
+const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;
 
 /** Tells watchers and the record what an event brought. */
 function take(state: ReplyState, event: StreamEvent, io: StreamIo): void {

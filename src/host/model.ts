@@ -105,6 +105,7 @@ async function ask(asking: Asking, io: ModelIo, options: ModelClientOptions): Pr
     onActivity: () => io.onActivity(),
     onText: (text, thinking) => io.onText(text, thinking),
     onRecord: (events) => attempt.record(events),
+    onProgress: (bytes) => attempt.progress(bytes),
   });
   const lowered = maxTokens < request.maxTokens;
   const reply = keepable(ended.state) ?? (lowered ? undefined : thoughtOnly(ended));

@@ -24,9 +24,13 @@ const RequestRecord = z.object({
 });
 type RequestRecord = z.infer<typeof RequestRecord>;
 
-/** A line of `blocks.<nonce>`: events as `accumulate` takes them, or how the attempt was seen to end without a reply. */
+/**
+ * A line of `blocks.<nonce>`: events as `accumulate` takes them, how many bytes of output had come (null: nobody can
+ * tell), or how the attempt was seen to end without a reply.
+ */
 const JournalLine = z.union([
   z.object({ events: z.array(z.record(z.string(), z.unknown())) }),
+  z.object({ streamed: z.number().nullable() }),
   z.object({ end: z.enum(['refused', 'unanswered']) }),
 ]);
 type End = 'refused' | 'unanswered';
@@ -36,13 +40,16 @@ const Sealed = z.object({ sha: z.string(), reply: z.string() });
 /** `told.<hash>`: the attempts whose cost one asking has reported. */
 const Told = z.object({ nonces: z.array(z.string()) });
 
-type Past = { nonce: string; record?: RequestRecord; state: ReplyState; end?: End };
+type Journal = { state: ReplyState; streamed?: number; end?: End };
+type Past = Journal & { nonce: string; record?: RequestRecord };
 
 /** A request on its way to the API. Nothing here throws: once money is spent, the reply is worth more than its record. */
 export interface Attempt {
   readonly nonce: string;
   /** Adds events to the attempt's journal. */
   record(events: StreamEvent[]): void;
+  /** Says how many bytes of output have come so far. */
+  progress(bytes: number | undefined): void;
   /** Says how it ended when it left no reply. */
   end(how?: End): void;
   /** Makes this the reply of the spool, or resolves with the one that was there first. */
@@ -133,6 +140,7 @@ function openAttempt(path: string, { nonce, place }: { nonce: string; place: str
   return {
     nonce,
     record: (events) => append({ events }),
+    progress: (bytes) => append({ streamed: bytes ?? null }),
     end(how) {
       if (how) append({ end: how });
       close();
@@ -184,9 +192,10 @@ function bestOf(past: readonly Past[]): Reply | undefined {
 }
 
 function sum(past: readonly Past[]): Micros {
-  const costs = past.map(({ record, state, end }) =>
-    record ? costOfAttempt({ end, usage: state.usage, outputKnown: state.outputKnown }, record, record.price) : 0,
-  );
+  const costs = past.map(({ record, state, streamed, end }) => {
+    const { usage, outputKnown } = state;
+    return record ? costOfAttempt({ end, usage, outputKnown, streamed }, record, record.price) : 0;
+  });
   return costs.reduce((total, cost) => total + cost, 0);
 }
 
@@ -203,15 +212,17 @@ async function readPast(dir: string): Promise<Past[]> {
 }
 
 /** A journal up to its first line that is torn or damaged: what comes after it has lost its place. */
-function readJournal(text: string): { state: ReplyState; end?: End } {
+function readJournal(text: string): Journal {
   let state = emptyReply;
+  let streamed: number | undefined;
   for (const line of text.split('\n')) {
     const entry = parse(JournalLine, line);
     if (!entry) break;
-    if ('end' in entry) return { state, end: entry.end };
-    state = entry.events.reduce(accumulate, state);
+    if ('end' in entry) return { state, streamed, end: entry.end };
+    if ('streamed' in entry) streamed = entry.streamed ?? undefined;
+    else state = entry.events.reduce(accumulate, state);
   }
-  return { state };
+  return { state, streamed };
 }
 
 async function readSealed(place: string): Promise<Reply | undefined> {

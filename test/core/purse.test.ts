@@ -66,6 +66,10 @@ describe('the cost of an attempt', () => {
   it('is the counted prompt and all output when it was cut', () => {
     expect(costOfAttempt({ usage, outputKnown: false }, sized, price)).toBe(2_000 + 320_000);
   });
+  it('is what had come and a little more when that is known, and never more than was allowed', () => {
+    expect(costOfAttempt({ usage, outputKnown: false, streamed: 3_000 }, sized, price)).toBe(2_000 + 3_500 * 10);
+    expect(costOfAttempt({ usage, outputKnown: false, streamed: 900_000 }, sized, price)).toBe(2_000 + 320_000);
+  });
   it('is exact when the API told the output', () => {
     expect(costOfAttempt({ usage: { ...usage, output: 7 }, outputKnown: true }, sized, price)).toBe(
       cost({ ...usage, output: 7 }, price),
