@@ -89,7 +89,8 @@ function measureOutput(io: StreamIo): (event: StreamEvent) => void {
     const isThinking = isRecord(block) && String(block['type']).includes('thinking');
     if (isThinking) bytes = undefined;
     if (type === 'content_block_delta' && isRecord(delta) && bytes !== undefined) {
-      bytes += Buffer.byteLength(String(delta['text'] ?? delta['partial_json'] ?? ''));
+      const text = delta['text'] ?? delta['partial_json'];
+      if (typeof text === 'string') bytes += Buffer.byteLength(text);
     }
     if (!isThinking && performance.now() - told < MEASURE_MS) return;
     told = performance.now();

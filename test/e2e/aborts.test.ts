@@ -40,7 +40,10 @@ beforeAll(async () => {
       },
       {
         match: 'talk',
-        steps: [{ text: 'a long speech, word after word, and on it goes', duration: '20s', chunk: 2 }, { text: 'brief' }],
+        steps: [
+          { text: 'a long speech, word after word, and on it goes', duration: '20s', chunk: 2 },
+          { text: 'brief' },
+        ],
       },
       { match: 'asked', steps: [{ calls: [bash('echo x >> asked.txt')] }, { text: 'on' }, { text: 'on again' }] },
     ],
