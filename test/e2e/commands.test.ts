@@ -1,0 +1,174 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { answerPrompt } from '../../src/app/answer-prompt.ts';
+import { type CommandLine, commandLine } from '../support/command-line.ts';
+import { rig } from '../support/rig.ts';
+
+const bash = (command: string) => ({ name: 'Bash', input: { command } });
+const read = { name: 'Read', input: { file_path: 'notes.txt' } };
+let c: CommandLine;
+
+beforeAll(async () => {
+  c = await commandLine({
+    jobs: [
+      { match: 'look around', steps: [{ text: 'I look first.', calls: [read] }, { text: 'There is no such file.' }] },
+      { match: 'ask twice', steps: [{ calls: [bash('touch a.txt'), bash('touch b.txt')] }, { text: 'Asked.' }] },
+      { match: 'many steps', steps: [{ calls: [read] }, { calls: [read] }, { text: 'All steps done.' }] },
+      { match: 'be slow', steps: [{ calls: [bash('sleep 60')] }, { text: 'Slept.' }, { text: 'Woken.' }] },
+      { match: 'outlive', steps: [{ calls: [bash('echo begun; sleep 6; echo ended')] }, { text: 'Outlived.' }] },
+    ],
+  });
+});
+afterAll(() => c.close());
+
+test('run prints the answer alone on stdout, what happens on stderr, and ends as the job did', async () => {
+  const { code, out, err } = await c.run(['run', '--name', 'look', '-'], 'look around\n');
+  expect([code, out]).toEqual([0, 'There is no such file.\n']);
+  expect(err).toMatch(
+    /\nI look first\.\n {2}✗ Read notes\.txt .*\nThere is no such file\.\n\ndone · .* · \$0\.\d+ · 1 turn\n/,
+  );
+});
+
+test('a job that has ended is listed, shown, told and printed as it was', async () => {
+  const where = { id: 'look', title: 'look around', status: 'done', why: null, dir: c.dir };
+  expect(await c.json(['ls'])).toEqual([expect.objectContaining({ ...where, turn: 1, step: 2, prompts: 0, tasks: 0 })]);
+  expect(await c.json(['show', 'look'])).toMatchObject({
+    ...where,
+    turns: [
+      {
+        n: 1,
+        status: 'answered',
+        steps: [
+          {
+            n: 1,
+            text: 'I look first.',
+            calls: [{ index: 0, name: 'Read', state: 'yielded', isError: true, owners: 1 }],
+          },
+          { n: 2, text: 'There is no such file.', calls: [] },
+        ],
+      },
+    ],
+  });
+  const messages = (await c.json(['transcript', 'look'])) as { role: string }[];
+  expect(messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'user', 'assistant']);
+  expect(await c.json(['result', 'look'])).toMatchObject({ id: 'look', status: 'done', isError: false, turns: 1 });
+  const { out } = await c.run(['logs', '--jsonl', 'look']);
+  const kinds = out
+    .trim()
+    .split('\n')
+    .map((line) => (JSON.parse(line) as { kind: string }).kind);
+  expect([kinds[0], kinds.at(-1)]).toEqual(['job.opened', 'job.closed']);
+});
+
+test('a name is taken once; --reuse prints the id that has it', async () => {
+  const again = await c.run(['start', '--name', 'look', 'look around']);
+  expect([again.code, again.out, again.err]).toEqual([1, '', expect.stringContaining('a job look exists already')]);
+  const reused = await c.run(['start', '--name', 'look', '--reuse', 'look around']);
+  expect([reused.code, reused.out]).toEqual([0, 'look\n']);
+});
+
+test('questions are listed, answered once each, and the job goes on with the answers', async () => {
+  const running = c.begin(['run', '--name', 'asks', 'ask twice']);
+  await running.said('nightshift allow asks:1');
+  expect(await c.json(['inbox'])).toMatchObject([
+    { id: 'asks:1', job: 'asks', tool: 'Bash', input: { command: 'touch a.txt' }, suggestions: [expect.any(String)] },
+  ]);
+  expect(await c.json(['ls', '--status', 'waiting'])).toMatchObject([{ id: 'asks', why: 'permission', prompts: 1 }]);
+  expect((await c.run(['allow', 'asks:7'])).code).toBe(3);
+
+  expect(await c.json(['allow', 'asks:1'])).toMatchObject([{ id: 'asks:1', job: 'asks', accepted: true }]);
+  const late = await c.run(['deny', 'asks:1', '--json']);
+  expect([late.code, JSON.parse(late.out)]).toEqual([
+    1,
+    [{ id: 'asks:1', job: 'asks', accepted: false, why: expect.stringMatching(/^answered before: allow by .+ at 20/) }],
+  ]);
+
+  await running.said('nightshift deny asks:2');
+  expect((await c.run(['deny', 'asks:2', '--message', 'b is not wanted'])).code).toBe(0);
+  expect(await running.end).toMatchObject({ code: 0, out: 'Asked.\n' });
+  expect([existsSync(join(c.dir, 'a.txt')), existsSync(join(c.dir, 'b.txt'))]).toEqual([true, false]);
+  expect(JSON.stringify(await c.json(['transcript', 'asks']))).toContain('b is not wanted');
+  expect((await c.run(['allow', 'asks:2'])).code).toBe(1);
+});
+
+test('a job stops at its limit with 5, and goes on with a higher one', async () => {
+  const run = await c.run(['run', '--name', 'bound', '--max-steps', '1', 'many steps']);
+  expect([run.code, run.out]).toEqual([5, '']);
+  expect(run.err).toMatch(/stopped \(steps\).*\nnightshift resume bound --max-steps N/);
+  const same = await c.run(['resume', 'bound', '--max-steps', '1']);
+  expect([same.code, same.err]).toEqual([2, expect.stringContaining('would stop at once: it has used 1 step')]);
+  expect(await c.json(['resume', 'bound', '--max-steps', '9'])).toEqual({ id: 'bound', status: expect.any(String) });
+  expect(await c.run(['result', '--wait', 'bound'])).toMatchObject({ code: 0, out: 'All steps done.\n' });
+  expect((await c.run(['resume', 'bound'])).err).toContain('it has nothing to go on with');
+});
+
+test('Ctrl-C ends the watching; interrupt and cancel end what runs, and a message opens it again', async () => {
+  const running = c.begin(['run', '--name', 'slow', '--allow', 'Bash', 'be slow']);
+  await running.said('● Bash sleep 60');
+  running.child.kill('SIGINT');
+  const left = await running.end;
+  expect([left.code, left.err]).toEqual([130, expect.stringContaining('nightshift watch slow')]);
+  expect(await c.json(['ls', '--status', 'running'])).toMatchObject([{ id: 'slow', activity: 'Bash sleep 60' }]);
+
+  expect((await c.run(['interrupt', '--now', 'slow'])).code).toBe(0);
+  expect(await c.run(['result', '--wait', 'slow'])).toMatchObject({ code: 6 });
+  expect(JSON.stringify(await c.json(['transcript', 'slow']))).toContain('"is_error":true');
+  expect((await c.run(['send', 'slow', 'go on'])).code).toBe(0);
+  const watching = await c.run(['watch', 'slow']);
+  expect([watching.code, watching.out]).toEqual([0, expect.stringMatching(/Slept\.\n\ndone/)]);
+
+  expect((await c.run(['cancel', 'slow'])).code).toBe(1);
+  expect((await c.run(['send', 'slow', 'once more'])).code).toBe(0);
+  expect(await c.run(['result', '--wait', 'slow'])).toMatchObject({ code: 0, out: 'Woken.\n' });
+});
+
+test('a followed job outlives server and worker, and the command that follows it does too', async () => {
+  const running = c.begin(['run', '--name', 'long', '--allow', 'Bash', 'outlive']);
+  await running.said('● Bash echo begun');
+  const { server, worker } = (await c.json(['status'])) as Record<'server' | 'worker', { pid: number }>;
+  process.kill(server.pid, 'SIGKILL');
+  process.kill(worker.pid, 'SIGKILL');
+  expect(await running.end).toMatchObject({ code: 0, out: 'Outlived.\n' });
+  expect(await c.json(['show', 'long'])).toMatchObject({
+    turns: [{ steps: [{ calls: [{ outcome: 'adopted', owners: 2 }] }, {}] }],
+  });
+  expect(c.model.requests().filter((request) => request.refused)).toEqual([]);
+});
+
+test('run --output-format stream-json is one message per line, from init to result', async () => {
+  const { code, out } = await c.run(['run', '--output-format', 'stream-json', 'look around']);
+  const messages = out
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as { type: string; subtype?: string; tools?: string[] });
+  expect(code).toBe(0);
+  expect(messages.map(({ type }) => type)).toEqual(['system', 'assistant', 'user', 'assistant', 'result']);
+  expect(messages[0]?.tools).toEqual(expect.arrayContaining(['Bash', 'Read', 'Edit', 'Write', 'Glob', 'Grep']));
+  expect(messages.at(-1)).toMatchObject({ subtype: 'success', is_error: false, result: 'There is no such file.' });
+});
+
+test('with no worker up an answer is recorded within two seconds, and takes effect when there is one', async () => {
+  const r = await rig({ steps: [{ calls: [bash('echo once >> once.txt')] }, { text: 'done' }] });
+  try {
+    const id = await r.start('ask me');
+    await r.event(id, 'prompt.opened');
+    await r.killWorkers();
+    const started = performance.now();
+    const answer = { id: `${id}:1`, behavior: 'allow', by: 'ann@desk' } as const;
+    expect(await answerPrompt(r.client, answer)).toMatchObject({
+      accepted: null,
+      why: expect.stringContaining('recorded'),
+    });
+    expect(performance.now() - started).toBeLessThan(2_000);
+    await r.startWorker();
+    expect(await r.settled(id)).toMatchObject({ status: 'done' });
+    expect(readFileSync(join(r.dir, 'once.txt'), 'utf8')).toBe('once\n');
+    expect(await answerPrompt(r.client, { ...answer, by: 'bob@desk' })).toMatchObject({
+      accepted: false,
+      why: expect.stringContaining('answered before: allow by ann@desk'),
+    });
+  } finally {
+    await r.close();
+  }
+});
