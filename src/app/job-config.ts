@@ -89,6 +89,9 @@ export function buildJobConfig(sources: JobSources): JobConfig {
     onLimit: onLimit(flags.onLimit),
     stay: flags.stay ?? false,
     siblingAbort: 'bash',
+    hooks: [],
+    ladder: [],
+    allowDescribed: [],
     env: jobVariables(env),
   };
 }

@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import type { Note } from './call.ts';
+import { Hook } from './hook.ts';
 import { JobId, type Micros, type Sha } from './ids.ts';
+import { LadderStep } from './ladder.ts';
 import { Limits } from './limits.ts';
 import type { Answer, AnswerRecord, OpenPrompt } from './prompt.ts';
 import { Rules } from './permission.ts';
@@ -25,6 +27,12 @@ export const JobConfig = z.object({
   /** Stay open for `send` when the work is done. */
   stay: z.boolean(),
   siblingAbort: z.enum(['bash', 'off']),
+  /** In the order of their settings, the strongest first; what an untrusted folder brings is not among them. */
+  hooks: z.array(Hook).default([]),
+  /** What happens while a question waits, in the order of time; empty: it waits for ever. */
+  ladder: z.array(LadderStep).default([]),
+  /** Commands that need no question when a small model finds one of these descriptions to fit. */
+  allowDescribed: z.array(z.string()).default([]),
   /** Job variables: from the settings' `env` blocks and the shell of `run` or `start`. */
   env: z.record(z.string(), z.string()),
   /** Prices that a user gave, by model, in the form of the price table. */

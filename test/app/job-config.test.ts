@@ -35,6 +35,9 @@ test('a job without flags works here, asks by the rules, and has no limits but t
     onLimit: 'end',
     stay: false,
     siblingAbort: 'bash',
+    hooks: [],
+    ladder: [],
+    allowDescribed: [],
     env: {},
     warnings: [],
   });
