@@ -37,8 +37,8 @@ export type Asked =
   | { readonly kind: 'silent' }
   | { readonly kind: 'answer'; readonly state: KeeperState };
 
-/** Carries out a command; `progress` reaches the asker at once. */
-export type Handler = (command: Command, progress: (line: string) => void) => Promise<KeeperState>;
+/** Carries out a command; `progress` reaches the asker at once. Without a state the asker is left with nobody to ask. */
+export type Handler = (command: Command, progress: (line: string) => void) => Promise<KeeperState | undefined>;
 
 /** Signs of life come this often while a command takes its time, in ms. */
 const SIGN_EVERY = 1000;
@@ -137,7 +137,8 @@ async function answer(peer: Socket, text: string, handle: Handler): Promise<void
   const signs = setInterval(() => say({ progress: null }), SIGN_EVERY);
   try {
     const command = Command.parse(JSON.parse(text));
-    say({ state: await handle(command, (line) => say({ progress: line })) });
+    const state = await handle(command, (line) => say({ progress: line }));
+    if (state !== undefined) say({ state });
   } catch (error) {
     const fix = error instanceof ServiceError ? error.fix : 'nightshift down && nightshift up';
     say({ error: { message: errorText(error), fix } });

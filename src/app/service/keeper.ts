@@ -52,21 +52,28 @@ async function keep({ spec, env, log: write, signal }: KeeperOptions, home: Home
   const stopped = newSignal();
   const heard = newSignal();
   let now = false;
+  let isStopping = false;
+  void stopping.promise.then(() => (isStopping = true));
   signal.addEventListener('abort', stopping.fire);
   if (signal.aborted) stopping.fire();
 
   let started = Promise.resolve();
-  const obey = async (command: Command): Promise<KeeperState> => {
+  const obey = async (command: Command): Promise<KeeperState | undefined> => {
     switch (command.cmd) {
       case 'status':
         return service.state();
       case 'wait':
-        await started.catch((error: unknown) => {
+        try {
+          await started;
+          await Promise.race([service.ready(), stopping.promise]);
+        } catch (error) {
           heard.fire();
-          throw error;
-        });
-        await service.ready();
-        return service.state();
+          if (!isStopping) throw error;
+        }
+        if (!isStopping) return service.state();
+        // Whoever waits for a service that is being ended wants the next one.
+        await stopped.promise;
+        return undefined;
       case 'stop':
         now = command.now;
         stopping.fire();

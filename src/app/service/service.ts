@@ -38,7 +38,9 @@ export async function currentService(env: Env): Promise<Service | undefined> {
   const home = lookAtHome(homePath(env));
   if (home === undefined) return undefined;
   const asked = await askKeeper(home.socket, { cmd: 'status' }, () => {}, 2000);
-  if (asked.kind !== 'answer' || asked.state.record.server === null) return undefined;
+  if (asked.kind !== 'answer') return undefined;
+  const { server, phase } = asked.state.record;
+  if (server === null || phase === 'stopping') return undefined;
   return asService(home, await ownServer(env), asked.state);
 }
 

@@ -182,6 +182,16 @@ test('when the keeper is killed its service goes on, and the next one ends that 
   });
 });
 
+test('who asks for a service that is being ended gets the next one', async () => {
+  const before = processes(await up());
+  const ended = stopService({ env, now: false });
+  await vi.waitFor(async () => expect(await serviceStatus(env)).toMatchObject({ phase: 'stopping' }), { interval: 10 });
+  const next = await up();
+  expect(await ended).toBe(true);
+  expect(Object.values(before).filter(isAlive)).toEqual([]);
+  expect(Object.values(processes(next)).every(isAlive)).toBe(true);
+});
+
 test('stop ends what a killed keeper left', async () => {
   const service = await up();
   killIdentity(processes(service).keeper, 'SIGKILL');
