@@ -1,12 +1,12 @@
+import { type ChildProcess, spawn } from 'node:child_process';
 import { rm } from 'node:fs/promises';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openHome } from '../../src/app/service/home.ts';
 import { type Found, findTemporal, notFoundText } from '../../src/app/service/server-finder.ts';
 import { NAMESPACE, type ServerHandle, startServer } from '../../src/app/service/server.ts';
 import { endProcess } from '../../src/app/service/watched.ts';
-import { killIdentity } from '../../src/host/identity.ts';
 
 /** A real Temporal server of a test's own, with the settings of the local service, on a database in a temporary folder. */
 export interface TestServer {
@@ -40,7 +40,7 @@ export function temporalProgram(): Promise<Found> {
   return program;
 }
 
-/** Starts a server; call `stop` in `afterAll`. What is still running when the test process exits is killed. */
+/** Starts a server; call `stop` in `afterAll`. What is still running when the test process is gone is killed. */
 export async function testServer(options: TestServerOptions = {}): Promise<TestServer> {
   const { program, version } = await temporalProgram();
   const home = openHome(mkdtempSync(join(tmpdir(), 'nightshift-test-server-')));
@@ -53,11 +53,7 @@ export async function testServer(options: TestServerOptions = {}): Promise<TestS
       ...(options.dynamicConfig === undefined ? {} : { dynamicConfig: options.dynamicConfig }),
     });
   let server = await start();
-  const cleanUp = (): void => {
-    killIdentity(server.identity, 'SIGKILL');
-    rmSync(home.home, { recursive: true, force: true });
-  };
-  process.once('exit', cleanUp);
+  let guard = guardServer(server.identity.pid, home.home);
   return {
     address: server.address,
     namespace: NAMESPACE,
@@ -68,12 +64,26 @@ export async function testServer(options: TestServerOptions = {}): Promise<TestS
     kill: () => endProcess(server, 0),
     async restart() {
       await endProcess(server, 0);
+      guard.kill('SIGKILL');
       server = await start(server.port);
+      guard = guardServer(server.identity.pid, home.home);
     },
     async stop() {
       await server.stop();
-      process.removeListener('exit', cleanUp);
+      guard.kill('SIGKILL');
       await rm(home.home, { recursive: true, force: true });
     },
   };
+}
+
+/** Kills the server and removes its folder as soon as this process is gone, however it went: then the guard's input ends. */
+function guardServer(pid: number, home: string): ChildProcess {
+  const script = 'cat; kill -9 "$0"; rm -rf "$1"';
+  const guard = spawn('/bin/sh', ['-c', script, `${pid}`, home], {
+    detached: true,
+    stdio: ['pipe', 'ignore', 'ignore'],
+  });
+  guard.unref();
+  if (guard.stdin !== null && 'unref' in guard.stdin && typeof guard.stdin.unref === 'function') guard.stdin.unref();
+  return guard;
 }
