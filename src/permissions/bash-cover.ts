@@ -40,7 +40,7 @@ export function coverBash(analysis: BashAnalysis, means: Means): Coverage {
 /** An allow rule that is, word for word, the whole command line. */
 function exactRule(analysis: BashAnalysis, rules: readonly CompiledRule[]): CompiledRule | undefined {
   const whole = oneSpace(analysis.command);
-  return rules.find((rule) => rule.command?.text === whole);
+  return rules.find((rule) => rule.command?.texts.includes(whole));
 }
 
 function doubtAbout(analysis: BashAnalysis, { ctx }: Means): string | undefined {
@@ -59,7 +59,7 @@ export function needsNoRule(command: BashCommand, means: Means): boolean {
 function ruleForCommand(command: BashCommand, { ctx, rules }: Means): CompiledRule | undefined {
   const program = programOf(command);
   const rule = rules.find(({ command: pattern }) => pattern !== undefined && allowsProgram(pattern, command, program));
-  if (!rule || rule.command?.text === oneSpace(command.source)) return rule;
+  if (!rule || rule.command?.texts.includes(oneSpace(command.source))) return rule;
   const changed = commandFiles(command).filter((file) => file.use === 'edit' || file.use === 'tree');
   return changed.some((file) => placeOf(file.word, command.folders, ctx).kind === 'unknown') ? undefined : rule;
 }

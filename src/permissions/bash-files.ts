@@ -1,5 +1,5 @@
 import { programName, type BashCommand } from './bash-analysis.ts';
-import { plainWord, wordFrom, type BashWord } from './bash-words.ts';
+import { plainWord, wordFrom, wordOf, type BashWord } from './bash-words.ts';
 
 type Words = readonly BashWord[];
 
@@ -96,6 +96,7 @@ function readerFiles(name: string, words: Words, { pattern, here }: { pattern?: 
     .filter((word) => /^--?[a-zA-Z]/.test(word.raw))
     .flatMap(attachedValues);
   const uses = [...withoutPattern, ...attached].map((word): FileUse => ({ word, use: here ? 'search' : 'read' }));
+  if (followsLinks(name, words)) uses.push({ word: wordOf('-R', [{ kind: 'unknown' }], false), use: 'search' });
   if (withoutPattern.length === 0 && (here || isRecursive(name, words)))
     uses.push({ word: plainWord('.'), use: 'search' });
   if (name === 'sed' && sedInPlace(words)) uses.push(...withoutPattern.map(edit));
@@ -110,6 +111,14 @@ function isRecursive(name: string, words: Words): boolean {
     name.endsWith('grep') &&
     words.some((word) => /^-[a-zA-Z]*[rR]|^--recursive|^--dereference-recursive/.test(word.raw))
   );
+}
+
+/** Searches that go through every link they meet, wherever it leads. */
+function followsLinks(name: string, words: Words): boolean {
+  const has = (option: RegExp): boolean => words.slice(1).some((word) => option.test(word.raw));
+  if (name.endsWith('grep')) return has(/^-[a-zA-Z]*R|^--dereference-recursive/);
+  if (name === 'rg') return has(/^-[a-zA-Z]*L|^--follow/);
+  return name === 'diff' && has(/^-[a-zA-Z]*r|^--recursive/);
 }
 
 function sedInPlace(words: Words): boolean {

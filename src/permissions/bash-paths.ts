@@ -3,12 +3,12 @@ import type { BashWord, Piece } from './bash-words.ts';
 import type { PermissionContext } from './call.ts';
 import { joinPath, normalisePath, segmentsOf } from './paths.ts';
 import type { PathPattern } from './path-rules.ts';
-import { ANY, literal, STAR } from './wildcard.ts';
+import { ANY, covers, literal, STAR, type Pattern } from './wildcard.ts';
 
-/** Where a word of a command may lead: known paths (absolute, links and `..` as written), or a pattern of them below a known folder. */
+/** Where a word of a command may lead: known paths (absolute, links and `..` as written), or a pattern of them below known folders and what it finds there now. */
 export type Place =
   | { kind: 'paths'; paths: readonly string[] }
-  | { kind: 'below'; folders: readonly string[]; patterns: readonly PathPattern[] }
+  | { kind: 'below'; folders: readonly string[]; patterns: readonly PathPattern[]; found: readonly string[] }
   | { kind: 'unknown' };
 
 /** The absolute folders that a command may run in; `undefined` when they can't be told. */
@@ -39,11 +39,32 @@ export function placeOf(word: BashWord, folders: Folders, ctx: PermissionContext
   if (!glob || glob.rest.includes('..')) return { kind: 'unknown' };
   const starts = glob.folder.startsWith('/') ? [glob.folder] : bases?.map((base) => joinPath(base, glob.folder));
   if (!starts) return { kind: 'unknown' };
+  const rest = glob.rest.map(globPattern);
+  const found = starts.flatMap((start) => findNames(start, rest, ctx));
+  if (found.length > mostFound) return { kind: 'unknown' };
   return {
     kind: 'below',
     folders: starts,
-    patterns: starts.map((start) => [...segmentsOf(normalisePath(start)).map(literal), ...glob.rest.map(globPattern)]),
+    patterns: starts.map((start) => [...segmentsOf(normalisePath(start)).map(literal), ...rest]),
+    found,
   };
+}
+
+/** Names that a wildcard may find before nobody looks at each of them any more. */
+const mostFound = 1000;
+const dot = 46;
+
+/** What a pattern finds below a folder; a wildcard in front finds no hidden name. */
+function findNames(folder: string, [first, ...rest]: readonly Pattern[], ctx: PermissionContext): string[] {
+  if (!ctx.list || !first) return first ? [] : [folder];
+  const names = first.some((code) => code < 0) ? ctx.list(folder) : [String.fromCharCode(...first)];
+  const shown = names.filter((name) => covers(first, name) && (!name.startsWith('.') || first[0] === dot));
+  const found: string[] = [];
+  for (const name of shown) {
+    if (found.length > mostFound) break;
+    found.push(...findNames(joinPath(folder, name), rest, ctx));
+  }
+  return found;
 }
 
 function textOf(pieces: readonly Piece[], ctx: PermissionContext): string | undefined {

@@ -40,7 +40,7 @@ function walksWithin(command: BashCommand, reach: Reach): boolean {
 function mayRead(place: Place, use: 'read' | 'search', { ctx, directories, rules }: Reach): boolean {
   if (place.kind === 'unknown') return false;
   const folders = [ctx.root, ...directories, ...(ctx.readable ?? [])];
-  const paths = place.kind === 'paths' ? place.paths : place.folders;
+  const paths = place.kind === 'paths' ? place.paths : [...place.folders, ...place.found];
   if (paths.every((path) => isWithin(locate(path, ctx), folders, ctx))) return true;
   return ruleForUse(rules, { place, use, text: '' }, ctx) !== undefined;
 }

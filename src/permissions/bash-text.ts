@@ -7,8 +7,8 @@ type Words = readonly BashWord[];
 
 /** A compiled `Bash(…)` specifier. */
 export type CommandPattern = {
-  /** Its text, for exact comparison. */
-  text: string;
+  /** Its text, for exact comparison: as written, and with parentheses that were escaped for the rule's sake. */
+  texts: readonly string[];
   patterns: readonly Pattern[];
   /** It begins with an assignment, so it means commands with that assignment. */
   assigns: boolean;
@@ -17,9 +17,13 @@ export type CommandPattern = {
 /** Compiles a command pattern: `*` is any text, ` *` and `:*` at the end keep a word boundary, without a star it is exact. */
 export function compileCommand(specifier: string): CommandPattern {
   const text = oneSpace(specifier);
+  const texts = [...new Set([text, text.replaceAll(/\\([()])/g, '$1')])];
+  return { texts, patterns: texts.flatMap(patternsOf), assigns: /^[A-Za-z_]\w*=/.test(text) };
+}
+
+function patternsOf(text: string): Pattern[] {
   const prefix = /^([\s\S]*?)(?::\*| \*)$/.exec(text)?.[1];
-  const patterns = prefix === undefined ? [wildcard(text)] : [wildcard(prefix), [...wildcard(prefix), 32, STAR]];
-  return { text, patterns, assigns: /^[A-Za-z_]\w*=/.test(text) };
+  return prefix === undefined ? [wildcard(text)] : [wildcard(prefix), [...wildcard(prefix), 32, STAR]];
 }
 
 /** A text with single spaces between words, as far as no quotes are involved. */
@@ -50,7 +54,7 @@ export function namesExactly(pattern: CommandPattern, command: BashCommand): boo
     ...command.assignments.map((assignment) => assignment.raw),
     ...command.words.map((word) => word.raw),
   ].join(' ');
-  return pattern.text === oneSpace(words) || pattern.text === oneSpace(command.source);
+  return pattern.texts.includes(oneSpace(words)) || pattern.texts.includes(oneSpace(command.source));
 }
 
 /** As written and as bash reads it, with quotes kept where a word could otherwise be taken for two. */

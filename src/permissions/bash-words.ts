@@ -31,7 +31,7 @@ export function readWord(word: Word, assigned: ReadonlySet<string>): BashWord {
       pieces.push(...tildePieces(part.value, assigned));
       return;
     }
-    splits ||= addPart(part, pieces, assigned);
+    if (addPart(part, pieces, assigned)) splits = true;
   });
   return wordOf(word.text, pieces, splits);
 }

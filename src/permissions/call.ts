@@ -44,4 +44,6 @@ export type PermissionContext = {
   /** The mode the job is in now, when it changed since the rules were taken. */
   mode?: Mode;
   resolve: (path: string) => ResolvedPath;
+  /** The names in a folder, so that a wildcard is judged by the links that it finds; without it only by its folder. */
+  list?: (folder: string) => readonly string[];
 };

@@ -140,7 +140,7 @@ function doubtfulRule(facts: Case): string | undefined {
 
 function pathsOf(use: Use): readonly string[] {
   if (use.place.kind === 'paths') return use.place.paths;
-  return use.place.kind === 'below' ? use.place.folders : [];
+  return use.place.kind === 'below' ? [...use.place.folders, ...use.place.found] : [];
 }
 
 function hookAsk({ call }: Case): Decision | undefined {

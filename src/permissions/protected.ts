@@ -58,7 +58,9 @@ export function protectedPlace(place: Place, ctx: PermissionContext): string | u
   if (place.kind === 'paths') {
     return place.paths.map((path) => protectedReason(locate(path, ctx))).find((why) => why !== undefined);
   }
-  const inFolder = place.folders.map((path) => protectedReason(locate(path, ctx))).find((why) => why !== undefined);
+  const inFolder = [...place.folders, ...place.found]
+    .map((path) => protectedReason(locate(path, ctx)))
+    .find((why) => why !== undefined);
   if (inFolder !== undefined) return inFolder;
   const names = [...folders, ...files, ...filePrefixes].filter((name) => name.startsWith('.')).map(literal);
   const mayFind = place.patterns.some((pattern) =>

@@ -48,7 +48,7 @@ export function parseRule(text: unknown, list: Behavior, source: RuleSource): Ru
   const match = /^([^\s()]+)(?:\(([\s\S]*)\))?$/.exec(text.trim());
   if (!match) return warn(`"${text}" is not a rule; write Tool or Tool(specifier). It is skipped.`);
   const tool = toolAliases.get(match[1]!) ?? match[1]!;
-  const specifier = match[2]?.replaceAll(/\\([()])/g, '$1').trim();
+  const specifier = match[2]?.trim();
   if (tool.includes('*') && list === 'allow' && !/^mcp__[^*]+?__/.test(tool))
     return warn(
       `"${text}" approves nothing: in allow, a * is only good behind a whole server name, as in mcp__server__get_*.`,
@@ -62,6 +62,9 @@ export function parseRule(text: unknown, list: Behavior, source: RuleSource): Ru
   const useless = uselessRule(text, tool, specifier, list);
   return useless === undefined ? { text, tool, specifier, source } : warn(useless);
 }
+
+/** Tools whose rules have a syntax of their own. */
+const takesSpecifier = ['Bash', 'Monitor', 'Read', 'Edit', 'WebFetch', 'Agent', 'Skill', 'Cd', 'PowerShell'];
 
 /** Why a well-formed rule would never decide anything. */
 function uselessRule(text: string, tool: string, specifier: string, list: Behavior): string | undefined {
@@ -77,12 +80,12 @@ function uselessRule(text: string, tool: string, specifier: string, list: Behavi
     return `"${text}" has no effect; write WebFetch(domain:host).`;
   if (tool === 'WebFetch' && parameter?.name === 'domain' && parameter.value === '')
     return `"${text}" names no host; write WebFetch(domain:host).`;
-  const takesSpecifier = ['Bash', 'Monitor', 'Read', 'Edit', 'WebFetch', 'Agent', 'Skill', 'Cd', 'PowerShell'].includes(
-    tool,
-  );
-  if (list === 'allow' && !takesSpecifier)
+  if (takesSpecifier.includes(tool)) return undefined;
+  const meant = takesSpecifier.find((name) => name.toLowerCase() === tool.toLowerCase());
+  if (meant !== undefined) return `"${text}" has no effect: names are case-sensitive; write ${meant}(${specifier}).`;
+  if (list === 'allow')
     return `"${text}" approves nothing: ${tool} takes no specifier in allow; write ${tool} to allow every use.`;
-  if (!takesSpecifier && !parameter) return `"${text}" has no effect: write ${tool}, or ${tool}(parameter:value).`;
+  if (!parameter) return `"${text}" has no effect: write ${tool}, or ${tool}(parameter:value).`;
   return undefined;
 }
 

@@ -2,6 +2,8 @@ import { analyse } from './bash.ts';
 import { programName, programOf, type BashCommand } from './bash-analysis.ts';
 import { needsNoRule } from './bash-cover.ts';
 import { placeOf } from './bash-paths.ts';
+import { commandFiles } from './bash-files.ts';
+import { commandReads } from './bash-readonly.ts';
 import { opensNoFile } from './bash-redirects.ts';
 import type { CheckedCall, PermissionContext } from './call.ts';
 import { hostOf } from './domains.ts';
@@ -44,7 +46,7 @@ export function suggestions(call: CheckedCall, ctx: PermissionContext, directori
 
 /** Programs whose second word says what they do. */
 const withSubcommand = new Set(
-  'git npm pnpm yarn bun deno cargo go docker podman kubectl helm gh glab terraform aws gcloud az pip pip3 uv poetry mvn gradle dotnet rails bundle composer systemctl brew apt apt-get make just task mix'.split(
+  'git npm pnpm yarn bun deno cargo go docker podman kubectl helm gh glab terraform aws gcloud az pip pip3 uv poetry mvn gradle dotnet rails bundle composer systemctl brew apt apt-get task mix'.split(
     ' ',
   ),
 );
@@ -70,8 +72,20 @@ function bashSuggestions(command: string, ctx: PermissionContext, directories: r
       const place = placeOf(redirect.target, redirect.folders, ctx);
       return place.kind === 'paths' ? place.paths.map((path) => `Edit(${anchored(locate(path, ctx).path, ctx)})`) : [];
     });
-  const rules = unique([...commands.map((part) => ruleFor(part, ctx)), ...edits]);
+  const rules = unique([...commands.flatMap((part) => rulesFor(part, ctx)), ...edits]);
   return rules.length > most ? [] : rules;
+}
+
+/** A command that only reads elsewhere needs no rule of its own, just the folders. */
+function rulesFor(command: BashCommand, ctx: PermissionContext): string[] {
+  if (!commandReads(command) || programName(programOf(command)) === 'cd') return [ruleFor(command, ctx)];
+  const read = commandFiles(command).map(({ word, use }) => ({ place: placeOf(word, command.folders, ctx), use }));
+  const known = read.flatMap(({ place, use }) =>
+    place.kind === 'paths'
+      ? place.paths.map((path) => readRule(use === 'search' ? path : parentPath(locate(path, ctx).path), ctx))
+      : [],
+  );
+  return known.length > 0 && read.every(({ place }) => place.kind === 'paths') ? known : [ruleFor(command, ctx)];
 }
 
 function ruleFor(command: BashCommand, ctx: PermissionContext): string {

@@ -56,24 +56,23 @@ export function ruleForbidsUse(
     case 'paths':
       return use.place.paths.some((at) => pathRuleCovers(path, locate(at, ctx), ctx, whole));
     case 'below':
-      return belowForbidden(path, use.place.folders, use.place.patterns, ctx, whole);
+      return belowForbidden(path, use.place, ctx, whole);
     case 'unknown':
       return 'maybe';
   }
 }
 
 function belowForbidden(
-  path: PathRule,
-  folders: readonly string[],
-  patterns: Extract<Place, { kind: 'below' }>['patterns'],
+  rule: PathRule,
+  { folders, patterns, found }: Extract<Place, { kind: 'below' }>,
   ctx: PermissionContext,
   whole: boolean,
 ): boolean | 'maybe' {
-  if (folders.some((folder) => pathRuleCovers(path, locate(folder, ctx), ctx, false))) return true;
-  const real = folders.some((folder) => locate(folder, ctx).real !== locate(folder, ctx).path);
-  if (real || patterns.some((pattern) => pathRuleMayCover(path, whole ? [...pattern, '**'] : pattern, ctx)))
-    return 'maybe';
-  return false;
+  if (found.some((path) => pathRuleCovers(rule, locate(path, ctx), ctx, whole))) return true;
+  const at = folders.map((folder) => locate(folder, ctx));
+  if (at.some((folder) => pathRuleCovers(rule, folder, ctx, true))) return true;
+  const mayFind = patterns.some((pattern) => pathRuleMayCover(rule, whole ? [...pattern, '**'] : pattern, ctx));
+  return mayFind || at.some(({ path, real }) => path !== real) ? 'maybe' : false;
 }
 
 /** Read rules also forbid changing a file, but in a notebook only Edit rules do. */

@@ -32,6 +32,8 @@ describe('a pattern', () => {
     ['mytool a*b', { allow: ['Bash(mytool a\\*b)'] }, 'allow'],
     ['mytool aXb', { allow: ['Bash(mytool a\\*b)'] }, 'ask'],
     ['cd sub && make all', { allow: ['Bash(cd sub && make all)'] }, 'allow'],
+    ['mytool \\( x \\)', { allow: ['Bash(mytool \\( x \\))'] }, 'allow'],
+    ['mytool "(x)"', { allow: ['Bash(mytool "\\(x\\)")'] }, 'allow'],
     ['anything at all', { allow: ['Bash(*)'] }, 'allow'],
     ['anything at all', { allow: ['Bash(:*)'] }, 'ask'],
   ]);

@@ -1,4 +1,4 @@
-import { lstatSync, readlinkSync } from 'node:fs';
+import { lstatSync, readdirSync, readlinkSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import type { CallTraits, CheckedCall, PermissionContext, ResolvedPath } from '../../src/permissions/call.ts';
 import { decide } from '../../src/permissions/chain.ts';
@@ -27,6 +27,12 @@ function follow(path: string, depth: number): string {
 
 function isLink(path: string): boolean {
   return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() ?? false;
+}
+
+/** The names in a folder of the real file system. */
+export function listNames(folder: string): string[] {
+  const at = statSync(folder, { throwIfNoEntry: false });
+  return at?.isDirectory() ? readdirSync(folder) : [];
 }
 
 /** What each built-in tool says of its input. */
@@ -73,7 +79,7 @@ function traitsOf(
 
 /** A context over the real file system. */
 export function contextAt(root: string, home: string, more: Partial<PermissionContext> = {}): PermissionContext {
-  return { cwd: root, root, home, resolve: resolvePath, ...more };
+  return { cwd: root, root, home, resolve: resolvePath, list: listNames, ...more };
 }
 
 /** Settings of a user, and what else a decision depends on. */

@@ -1,0 +1,101 @@
+import { describe, expect, test } from 'vitest';
+import { decide } from '../../src/permissions/chain.ts';
+import { hookConcerns } from '../../src/permissions/hook-if.ts';
+import { withRules } from '../../src/permissions/rules.ts';
+import { suggestions } from '../../src/permissions/suggestions.ts';
+import { checkedCall, place, plainContext, rulesOf } from './support.ts';
+
+const suggest = (tool: string, input: Record<string, unknown>) =>
+  suggestions(checkedCall(tool, input, place.root), plainContext());
+
+describe('"always allow" suggests', () => {
+  test.each<[string, string[]]>([
+    ['npm test', ['Bash(npm test:*)']],
+    ['npm run build --watch', ['Bash(npm run build:*)']],
+    ['mytool --x y', ['Bash(mytool:*)']],
+    ['git commit -m "a b" && git push', ['Bash(git commit:*)', 'Bash(git push:*)']],
+    ['git status && npm test', ['Bash(npm test:*)']],
+    ['timeout 5 npm test', ['Bash(npm test:*)']],
+    ['NODE_ENV=test npm test', ['Bash(npm test:*)']],
+    ['FOO=1 npm test', ['Bash(FOO=1 npm test)']],
+    ['npm --prefix x test', ['Bash(npm --prefix x test)']],
+    ['python3 x.py', ['Bash(python3 x.py)']],
+    ['bash -c "npm test"', ['Bash(bash -c "npm test")']],
+    ['sudo apt install x', ['Bash(sudo apt install x)']],
+    ['watch npm test', ['Bash(watch npm test)']],
+    ['npx tool --fix', ['Bash(npx tool --fix)']],
+    ['npm exec tool', ['Bash(npm exec tool)']],
+    ['find . -delete', ['Bash(find . -delete)']],
+    ['make all > out.txt', ['Bash(make all)', 'Edit(/out.txt)']],
+    ['cd /data && ls', ['Read(//data/**)']],
+    ['$X y', ['Bash($X y)']],
+    ['a; b; c; d; e', ['Bash(a:*)', 'Bash(b:*)', 'Bash(c:*)', 'Bash(d:*)', 'Bash(e:*)']],
+    ['a; b; c; d; e; f', []],
+    ['ls $(', []],
+  ])('for %j: %j', (command, expected) => expect(suggest('Bash', { command })).toEqual(expected));
+
+  test.each<[string, Record<string, unknown>, string[]]>([
+    ['Read', { file_path: '/data/a/b.txt' }, ['Read(//data/a/**)']],
+    ['Grep', { pattern: 'x', path: '/data/a' }, ['Read(//data/a/**)']],
+    ['Edit', { file_path: '/work/proj/src/[id].ts' }, ['Edit(/src/\\[id\\].ts)']],
+    ['Write', { file_path: '/data/x' }, ['Edit(//data/x)']],
+    ['WebFetch', { url: 'https://Docs.example.com/x' }, ['WebFetch(domain:docs.example.com)']],
+    ['WebFetch', { url: 'nonsense' }, []],
+    ['mcp__a__b', {}, ['mcp__a__b']],
+    ['Skill', { skill: 'commit' }, ['Skill(commit *)']],
+    ['AskUserQuestion', {}, []],
+  ])('for %s %j: %j', (tool, input, expected) => expect(suggest(tool, input)).toEqual(expected));
+
+  test('what then really allows the call', () => {
+    const calls: [string, Record<string, unknown>][] = [
+      ['Bash', { command: 'git commit -m "a b" && git push' }],
+      ['Bash', { command: 'make all > out.txt' }],
+      ['Bash', { command: 'sudo apt install x' }],
+      ['Bash', { command: 'find . -delete' }],
+      ['Bash', { command: '$X y' }],
+      ['Bash', { command: 'cd /data && ls' }],
+      ['Bash', { command: 'python3 -c "print(1)"' }],
+      ['Read', { file_path: '/data/a/b.txt' }],
+      ['Edit', { file_path: '/work/proj/src/[id]*.ts' }],
+      ['WebFetch', { url: 'https://docs.example.com/x' }],
+      ['mcp__a__b', {}],
+      ['Skill', { skill: 'commit', args: 'x' }],
+    ];
+    for (const [tool, input] of calls) {
+      const call = checkedCall(tool, input, place.root);
+      expect(decide(call, rulesOf({}), plainContext()).behavior).toBe('ask');
+      const more = withRules(
+        rulesOf({}),
+        { allow: suggestions(call, plainContext()) },
+        { kind: 'session', base: place.root },
+      );
+      expect(decide(call, more, plainContext()), `${tool} ${JSON.stringify(input)}`).toMatchObject({
+        behavior: 'allow',
+      });
+    }
+  });
+});
+
+describe('the `if` of a hook', () => {
+  test.each<[string, string, Record<string, unknown>, boolean]>([
+    ['Bash', 'Bash', { command: 'ls' }, true],
+    ['Bash(git *)', 'Bash', { command: 'ls && git push' }, true],
+    ['Bash(git *)', 'Bash', { command: 'FOO=1 git push' }, true],
+    ['Bash(git *)', 'Bash', { command: 'echo $(git push)' }, true],
+    ['Bash(git *)', 'Bash', { command: 'ls' }, false],
+    ['Bash(git push *)', 'Bash', { command: 'git $X' }, true],
+    ['Bash(git *)', 'Bash', { command: '$X y' }, true],
+    ['Bash(git *)', 'Bash', { command: 'ls $(' }, true],
+    ['Bash(git *)', 'Read', { file_path: '/work/proj/git' }, false],
+    ['Edit(src/**)', 'Write', { file_path: '/work/proj/src/a', content: '' }, true],
+    ['Edit(src/**)', 'Write', { file_path: '/work/proj/v/src/a', content: '' }, false],
+    ['Edit(*.ts)', 'Edit', { file_path: '/work/proj/a/b.ts' }, true],
+    ['Edit(*.ts)', 'Read', { file_path: '/work/proj/a/b.ts' }, false],
+    ['Read(*.ts)', 'Read', { file_path: '/work/proj/a/b.ts' }, true],
+    ['WebFetch(domain:a.b)', 'WebFetch', { url: 'https://a.b/' }, true],
+    ['mcp__a', 'mcp__a__x', {}, true],
+    ['broken(', 'Read', { file_path: '/x' }, true],
+  ])('%s concerns %s %j: %s', (condition, tool, input, expected) =>
+    expect(hookConcerns(condition, checkedCall(tool, input, place.root), plainContext())).toBe(expected),
+  );
+});
