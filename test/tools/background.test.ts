@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, statSync, watch, writeFileSync } from 'node:fs';
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { ToolIo } from '../../src/core/ports.ts';
 import { hasEnded, statOf } from '../../src/host/identity.ts';
@@ -6,6 +6,7 @@ import { mayMove } from '../../src/tools/background.ts';
 import { bash } from '../../src/tools/bash.ts';
 import { taskOutput } from '../../src/tools/task-output.ts';
 import { taskStop } from '../../src/tools/task-stop.ts';
+import { appears, tellPid } from '../support/appears.ts';
 import { type Bench, createBench, textOf } from '../support/tool-io.ts';
 
 let bench: Bench;
@@ -14,19 +15,6 @@ beforeEach(() => {
 });
 afterEach(() => bench.remove());
 
-/** Resolves with the content of a file of the workspace once a command has put it there, by a rename. */
-function appears(name: string): Promise<string> {
-  return new Promise((found) => {
-    const look = () => {
-      if (!existsSync(bench.path(name))) return;
-      watcher.close();
-      found(readFileSync(bench.path(name), 'utf8').trim());
-    };
-    const watcher = watch(bench.root, look);
-    look();
-  });
-}
-const tellPid = 'echo $$ > pid.new && mv pid.new pid';
 const untilGo = 'until [ -e go ]; do sleep 0.05; done';
 const go = () => writeFileSync(bench.path('go'), '');
 
@@ -120,7 +108,7 @@ describe('a command that reaches its time limit', () => {
 
   it('is moved by the next owner when its worker died, its time counted from its start', async () => {
     const io = bench.io();
-    const command = `${tellPid}; ${untilGo}`;
+    const command = `${tellPid('pid')}; ${untilGo}`;
     await io.shell.start(io.dir, {
       command,
       cwd: io.cwd,
@@ -129,7 +117,7 @@ describe('a command that reaches its time limit', () => {
       maxBytes: 1e9,
       mark: io.mark,
     });
-    await appears('pid');
+    await appears(bench.path('pid'));
     const recovery = await bash.recover!({ kind: 'process', movable: true }, { command, timeout: 1 }, io);
     expect(recovery.kind).toBe('running');
     if (recovery.kind !== 'running') return;
@@ -223,9 +211,9 @@ describe('TaskOutput', () => {
 
 describe('TaskStop', () => {
   it('ends a command with all that it started', async () => {
-    const command = `${tellPid}; (setsid sleep 1000 & echo $! > child.new; mv child.new child; wait) & wait`;
+    const command = `${tellPid('pid')}; (setsid sleep 1000 & echo $! > child.new; mv child.new child; wait) & wait`;
     const { io } = await call({ command, run_in_background: true });
-    const pids = [Number(await appears('pid')), Number(await appears('child'))];
+    const pids = [Number(await appears(bench.path('pid'))), Number(await appears(bench.path('child')))];
     const stopped = await bench.call(taskStop, { task_id: io.task.id });
     expect(stopped).toMatchObject({ text: `Stopped ${io.task.id}.` });
     expect(pids.map((pid) => hasEnded(statOf(pid)))).toEqual([true, true]);
