@@ -1,5 +1,5 @@
 import { isSafe } from '../src/core/classify.ts';
-import { taskId, taskOutputFile, toolResultFile } from '../src/core/paths.ts';
+import { callMark, taskId, taskOutputFile, toolResultFile } from '../src/core/paths.ts';
 import type { Recovery, ToolIo, ToolOutput } from '../src/core/ports.ts';
 import type { ToolResult } from '../src/shapes/call.ts';
 import type { CallOutcome } from '../src/shapes/event.ts';
@@ -152,7 +152,7 @@ async function attempt(body: () => Promise<ToolOutput>): Promise<ToolOutput> {
 
 function toolIo(site: Site, raw: Record<string, unknown>): ToolIo {
   const { hosts, files, agent, rules, place, life, call, input, seen } = site;
-  const mark = `${files.id}/${place.turn}/${place.step}.${place.index}`;
+  const mark = callMark(hosts.homeKey, files.id, place.turn, place.step, place.index);
   const task = taskId(place.turn, place.step, place.index);
   let told = 0;
   return {

@@ -1,5 +1,7 @@
 import { ActivityCancellationType, proxyActivities, type ActivityOptions } from '@temporalio/workflow';
 import type { Activities } from '../activities/index.ts';
+import { passId } from '../src/core/paths.ts';
+import type { ToolInput, ToolResult } from '../src/shapes/call.ts';
 
 // Every timeout, heartbeat and retry of the product stands here. Each activity has a heartbeat time-out, also the quick
 // ones: a task that was handed out in the moment of a server's death waits for it.
@@ -22,12 +24,12 @@ const model = proxyActivities<Activities>({
   heartbeatTimeout: '10 seconds',
   retry: { initialInterval: '200 milliseconds', maximumInterval: '60 seconds', nonRetryableErrorTypes: never },
 });
-const tool = proxyActivities<Activities>({
+const tool = {
   ...common,
   startToCloseTimeout: '28 hours',
   heartbeatTimeout: '5 seconds',
   retry: { initialInterval: '200 milliseconds', maximumInterval: '10 seconds', nonRetryableErrorTypes: never },
-});
+} satisfies ActivityOptions;
 /** Watches for as long as a background command runs. Nothing is lost with it: whoever cancels it needs not wait for it. */
 const watch = proxyActivities<Activities>({
   cancellationType: ActivityCancellationType.TRY_CANCEL,
@@ -44,7 +46,11 @@ const aside = proxyActivities<Activities>({
 
 export const { openJob, addRules, closeJob, endTask } = small;
 export const { callModel } = model;
-export const { runTool } = tool;
+/** One pass of a call. Its activity is known by the call, so that whoever finds a process of it can ask whether it is still wanted. */
+export function runTool(input: ToolInput): Promise<ToolResult> {
+  const activityId = passId(input.step, input.call.index, input.pass);
+  return proxyActivities<Activities>({ ...tool, activityId }).runTool(input);
+}
 export const { watchTask } = watch;
 export const { notify } = aside;
 

@@ -19,6 +19,7 @@ import { builtinTools } from '../tools/builtin.ts';
 import { createRegistry } from '../tools/registry.ts';
 import { loadPrices } from './load-prices.ts';
 import type { Env, Home } from './service/home.ts';
+import { homeKey } from './service/home-key.ts';
 import { aliveFile } from './service/worker-folder.ts';
 
 /** A folder by whose files a worker is told to stop at a crash window; see `withCrashWindows`. For tests only. */
@@ -49,6 +50,7 @@ export function createHosts(options: {
   const pause = folder ? pauseBy(folder) : undefined;
   const hosts: Hosts = {
     home: home.home,
+    homeKey: homeKey(home),
     hostName: hostname(),
     job: createJobOpener(home.home, { ledger }),
     model: createModelClient({ env: () => env, prices: loadPrices() }),

@@ -3,6 +3,8 @@ import { Client, Connection } from '@temporalio/client';
 import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import { createActivities } from '../../activities/index.ts';
 import { heldTokens } from '../host/held-tokens.ts';
+import { startReaper } from '../host/reaper.ts';
+import { callStanding } from './call-standing.ts';
 import { watchForDead } from './fast-recovery.ts';
 import { createHosts } from './hosts.ts';
 import { connectionConfig } from './service/connection.ts';
@@ -55,7 +57,16 @@ export async function runWorker(env: Env, log: (line: string) => void): Promise<
     });
     const running = worker.run();
     const leave = announceWorker(home.workers);
-    await running.finally(leave);
+    const stopReaper = startReaper({
+      home: home.home,
+      homeKey: hosts.homeKey,
+      standing: (call) => callStanding(client, queue, call),
+      log,
+    });
+    await running.finally(() => {
+      stopReaper();
+      leave();
+    });
   } finally {
     stopWatching();
     held.close();

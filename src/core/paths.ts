@@ -36,3 +36,18 @@ export function parseTaskWorkflowId(id: string): { job: string; task: string } {
   if (!match) throw new Error(`not the workflow id of a task: ${id}`);
   return { job: match[1]!, task: match[2]! };
 }
+
+/** Carried by every process of a call, and by its supervisor. `home` keeps apart the homes of one machine. */
+export const callMark = (home: string, job: string, turn: number, step: number, index: number): string =>
+  `${job}/${turn}/${step}.${index}@${home}`;
+export type MarkedCall = { home: string; job: string; turn: number; step: number; index: number };
+/** The call that carries this mark; undefined for what is none of ours. */
+export function parseCallMark(mark: string): MarkedCall | undefined {
+  const match = /^([^/]+)\/([1-9]\d*)\/([1-9]\d*)\.(\d+)@(.+)$/.exec(mark);
+  if (!match) return undefined;
+  const [, job, turn, step, index, home] = match;
+  return { home: home!, job: job!, turn: Number(turn), step: Number(step), index: Number(index) };
+}
+/** Id of the activity that is one pass of a call; ids with this beginning are passes of the same call. */
+export const passIdStart = (step: number, index: number): string => `${step}.${index}.`;
+export const passId = (step: number, index: number, pass: number): string => `${passIdStart(step, index)}${pass}`;

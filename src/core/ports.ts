@@ -287,6 +287,8 @@ export interface JobFiles {
 /** What activities are given: every door to the outside. */
 export interface Hosts {
   home: string;
+  /** Stands in the mark of every process of this home. */
+  homeKey: string;
   hostName: string;
   job(id: string): Promise<JobFiles>;
   model: ModelClient;

@@ -216,6 +216,13 @@ interface Owner {
 
 const ownerPath = (dir: string, number: number): string => join(dir, `owner.${number}`);
 
+/** Whether a living process has the call of this folder and is not done with it. */
+export async function isOwned(dir: string): Promise<boolean> {
+  const last = (await ifThere(readOwners(dir)))?.at(-1);
+  if (last?.identity === undefined || liveness(last.identity) === 'dead') return false;
+  return (await readFact(join(dir, 'result'))).kind !== 'there';
+}
+
 /** All owners that did not give the call back, in order; all but the last are dead. */
 async function readOwners(dir: string): Promise<Owner[]> {
   const numbers = (await readdir(dir))

@@ -25,7 +25,8 @@ const PATIENCE_MS = 5_000;
 
 /** Begins the names of the files by which supervisors are allowed to start; the boot id follows. */
 const TICKET = 'ticket-';
-const SCRIPT = fileURLToPath(new URL('./supervisor.sh', import.meta.url));
+/** The program of every supervisor. */
+export const SCRIPT = fileURLToPath(new URL('./supervisor.sh', import.meta.url));
 
 const DEFAULT_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
