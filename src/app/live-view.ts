@@ -28,6 +28,8 @@ const LONG = 1_000;
 export function createLiveView(id: string, { width, paint }: LiveOptions): LiveView {
   const running = new Map<string, Running>();
   const ended = new Set<string>();
+  const started = new Set<string>();
+  const over = new Set<string>();
   const asked = new Map<string, { text: string; suggestions: string[]; input: unknown }>();
   const prompts = new Map<string, { since: number }>();
   const inputs = new Map<string, unknown>();
@@ -135,6 +137,14 @@ export function createLiveView(id: string, { width, paint }: LiveOptions): LiveV
         const why = asked.get(event.key);
         return [...rest(), ...questionLines(event, why, width, paint)];
       }
+      case 'task.started':
+        if (started.has(event.id)) return [];
+        started.add(event.id);
+        return [paint.dim(cut(`  ↷ ${event.id} goes on in the background`, width))];
+      case 'task.ended':
+        if (over.has(event.id)) return [];
+        over.add(event.id);
+        return [...rest(), cut(`  ↶ ${event.id}: ${oneLine(event.summary)}`, width)];
       case 'prompt.answered':
         if (!event.used || !prompts.delete(event.id)) return [];
         return [paint.dim(cut(`  ${event.id}: ${event.behavior}${event.by ? ` by ${event.by}` : ''}`, width))];

@@ -26,6 +26,7 @@ export function showLines(row: JobRow, timeline: Timeline, at: Drawing): string[
     ...(row.text === null ? [] : [paint.yellow(oneLine(row.text))]),
     ...timeline.warnings.map((text) => paint.yellow(`! ${oneLine(text)}`)),
     ...toJson(timeline).turns.flatMap(({ steps }, n) => turnLines(timeline.turns[n], steps, at)),
+    ...taskLines(timeline, at),
     ...unsureLines(timeline, at),
     ...(timeline.lost === 0
       ? []
@@ -82,6 +83,16 @@ function callLines(call: TimelineCall, { now, width, paint }: Drawing): string[]
   ];
   const shown = notes.filter((note) => note !== undefined && note !== '').join(' · ');
   return [`  ${line}`, ...(shown === '' ? [] : [paint.dim(cut(`        ${shown}`, width))])];
+}
+
+/** Commands that went on in the background, with their output files. */
+function taskLines({ tasks }: Timeline, { now, width, paint }: Drawing): string[] {
+  if (tasks.length === 0) return [];
+  const lines = tasks.flatMap(({ id, status, brief, startedAt, endedAt, outputFile }) => [
+    cut(`  ${id} ${status} ${duration((endedAt ?? now) - startedAt)}  ${oneLine(brief)}`, width),
+    paint.dim(`    ${outputFile}`),
+  ]);
+  return ['', paint.bold('in the background'), ...lines];
 }
 
 /** Calls of which nobody knows whether they happened. */

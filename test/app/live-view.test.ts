@@ -133,3 +133,22 @@ test('escape sequences and marks that turn the writing never reach the terminal'
   ];
   expect(lines(events)).toMatch(/^ {2}✗ Bash echo hi +red1m {2}0\.0s$/);
 });
+
+test('a background command is told of when it goes on alone and when it ends, once each', () => {
+  const began: JobEvent = {
+    at: at(1),
+    kind: 'task.started',
+    id: 'shell-1-1-0',
+    task: 'shell',
+    brief: 'npm test',
+    outputFile: '/o',
+    turn: 1,
+    step: 1,
+    index: 0,
+  };
+  const summary = 'Background command "npm test" failed with exit code 1';
+  const ended: JobEvent = { at: at(9), kind: 'task.ended', id: 'shell-1-1-0', status: 'failed', exitCode: 1, summary };
+  expect(lines([began, began, ended, ended])).toBe(
+    `  ↷ shell-1-1-0 goes on in the background\n  ↶ shell-1-1-0: ${summary}`,
+  );
+});

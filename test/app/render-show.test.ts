@@ -110,3 +110,25 @@ bb   waiting (permission)  1.1   $0.0033  1     2m05s  Long title title title tâ
 `);
   expect(Math.max(...table.map(columns))).toBe(80);
 });
+
+test('background commands are shown with how they stand, and counted while the job is open', () => {
+  const place = { turn: 1, step: 1, index: 0 };
+  const began = (n: number): JobEvent => {
+    const id = `shell-1-1-${n}`;
+    return { at: at(1), kind: 'task.started', id, task: 'shell', brief: `npm ${n}`, outputFile: `/o/${id}`, ...place };
+  };
+  const summary = 'Background command "npm 0" failed with exit code 1';
+  const ended: JobEvent = { at: at(9), kind: 'task.ended', id: 'shell-1-1-0', status: 'failed', exitCode: 1, summary };
+  const events = [...upTo('job.opened'), began(0), began(1), ended];
+  const shown = show(events, {}, at(61));
+  expect(shown.slice(shown.indexOf('\nin the background'))).toBe(`
+in the background
+  shell-1-1-0 failed 8.0s  npm 0
+    /o/shell-1-1-0
+  shell-1-1-1 running 1m00s  npm 1
+    /o/shell-1-1-1
+`);
+  const info = openJob('fix-it-x7k2', memo, at(0));
+  expect(rowOf(info, foldEvents(events)).tasks).toBe(1);
+  expect(rowOf({ ...info, open: false }, foldEvents(events)).tasks).toBe(0);
+});

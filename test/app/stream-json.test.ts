@@ -95,3 +95,14 @@ test('the last message counts time, steps, money, tokens and what was denied', (
     permission_denials: [{ tool_name: 'Bash', tool_use_id: 'c', tool_input: { command: 'rm -rf build && make' } }],
   });
 });
+
+test('the start and end of a background command are system messages, once each', () => {
+  const place = { turn: 1, step: 1, index: 0 };
+  const id = 'shell-1-1-0';
+  const began: JobEvent = { at: 1, kind: 'task.started', id, task: 'shell', brief: 'b', outputFile: '/o', ...place };
+  const ended: JobEvent = { at: 2, kind: 'task.ended', id, status: 'completed', exitCode: 0, summary: 's' };
+  expect(take([began, began, ended, ended])).toMatchObject([
+    { type: 'system', subtype: 'task_started', task_id: id, description: 'b', output_file: '/o' },
+    { type: 'system', subtype: 'task_notification', task_id: id, status: 'completed', summary: 's' },
+  ]);
+});

@@ -74,7 +74,7 @@ export function rowOf(job: JobInfo, timeline: Timeline): JobRow {
     turn: summary.turn,
     step: summary.step,
     prompts: job.prompts.length,
-    tasks: 0,
+    tasks: job.open ? timeline.tasks.filter(({ status }) => status === 'running').length : 0,
     costUsd: (job.record?.state.spent ?? summary.spent) / 1_000_000,
     startedAt: iso(summary.startedAt ?? job.startedAt),
     updatedAt: iso(job.updatedAt),
