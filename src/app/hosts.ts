@@ -7,6 +7,7 @@ import { shaOf } from '../host/blobs.ts';
 import { childEnv } from '../host/child-env.ts';
 import { type CrashWindow, withCrashWindows } from '../host/crash-windows.ts';
 import { createFiles } from '../host/files.ts';
+import { createHookRunner } from '../host/hook-runner.ts';
 import { currentIdentity } from '../host/identity.ts';
 import { createJobOpener } from '../host/job-files.ts';
 import { openLedger } from '../host/ledger.ts';
@@ -57,6 +58,7 @@ export function createHosts(options: {
     files: createFiles(pause && (() => pause('file.before-rename' satisfies CrashWindow))),
     search: createSearch(rgPath),
     shell: createShell(),
+    hooks: createHookRunner(),
     registry: createRegistry(builtinTools),
     memory: (dir) => loadMemory(dir, userFolders(env, userHome)),
     environment: (dir) =>

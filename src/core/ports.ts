@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import type { Hook, HookRun } from '../shapes/hook.ts';
 import type { JobRecord } from '../shapes/job.ts';
 import type { ImageBlock, Message, NodeMeta, TextBlock, TranscriptNode, Usage } from '../shapes/message.ts';
 import type { Effect, Outcome } from '../shapes/effect.ts';
@@ -269,6 +270,28 @@ export interface ModelClient {
   cost(model: string, usage: Usage, at: number, prices?: unknown): Micros | undefined;
 }
 
+/** What a handler is run with. `env` is its whole environment. */
+export type HookJob = {
+  /** JSON: the standard input of a command, the body of a request. */
+  input: string;
+  cwd: string;
+  /** The job's workspace. */
+  projectDir: string;
+  env: Record<string, string>;
+  /** Value of NIGHTSHIFT_CALL in the environment of all its processes. */
+  mark: string;
+  timeoutMs: number;
+  /** Its abort kills the handler with all that it started. */
+  signal: AbortSignal;
+};
+/** Handlers that a user has written for events of a job. */
+export interface HookRunner {
+  /** Runs one to its end; what goes wrong with it is part of the answer. */
+  run(hook: Hook, job: HookJob): Promise<HookRun>;
+  /** Kills every process whose mark begins so. */
+  kill(mark: string): Promise<void>;
+}
+
 /** Everything of one job on this host. */
 export interface JobFiles {
   readonly id: string;
@@ -295,6 +318,7 @@ export interface Hosts {
   files: Files;
   search: Search;
   shell: Shell;
+  hooks: HookRunner;
   registry: Registry;
   /** Instruction files (`CLAUDE.md` and what it imports) for a workspace, and warnings about them. */
   memory(dir: string): Promise<{ text: string; warnings: string[] }>;

@@ -9,6 +9,8 @@ export const MARK = 'NIGHTSHIFT_CALL';
 /** Which processes belong together: all that carry the mark, and what the supervisor has started outside of its own session. */
 export interface Tree {
   readonly mark: string;
+  /** Also all whose mark begins so. */
+  readonly below?: true;
   readonly supervisor?: ProcessIdentity;
 }
 
@@ -57,7 +59,7 @@ export async function killSession(leader: ProcessIdentity): Promise<void> {
 /** The living processes of a tree; never this process, its session, or the supervisor. */
 export async function membersOf(tree: Tree): Promise<number[]> {
   const stats = await allProcesses();
-  const marked = await Promise.all(stats.map((stat) => carriesMark(stat.pid, tree.mark)));
+  const marked = await Promise.all(stats.map((stat) => carriesMark(stat.pid, tree)));
   const living = new Set(stats.map((stat) => stat.pid));
   const own = statOf(process.pid);
   const supervisor = tree.supervisor !== undefined && isAlive(tree.supervisor) ? tree.supervisor.pid : undefined;
@@ -105,9 +107,9 @@ async function allProcesses(): Promise<ProcessStat[]> {
 }
 
 /** Unreadable means of another user, or just gone: neither is ours. Not read synchronously, as a stuck process may block it. */
-async function carriesMark(pid: number, mark: string): Promise<boolean> {
+async function carriesMark(pid: number, { mark, below }: Tree): Promise<boolean> {
   try {
-    return `\0${await readFile(`/proc/${pid}/environ`, 'latin1')}\0`.includes(`\0${MARK}=${mark}\0`);
+    return `\0${await readFile(`/proc/${pid}/environ`, 'latin1')}\0`.includes(`\0${MARK}=${mark}${below ? '' : '\0'}`);
   } catch {
     return false;
   }
