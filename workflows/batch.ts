@@ -58,7 +58,9 @@ export async function runBatch(batch: Batch, site: Site): Promise<void> {
       const { reason, by } = why().dropped!; // the activity saw that it was cancelled, the workflow knows why
       return { ...end, dropped: { ...end.dropped, reason, ...(by ? { by } : {}) } };
     } catch (error) {
-      return isCancellation(error) ? why() : dropped('broken', undefined, String(error).slice(0, 500));
+      // A worker that died while its call was being cancelled leaves a failure instead of a cancellation.
+      if (isCancellation(error) || scope.consideredCancelled) return why();
+      return dropped('broken', undefined, String(error).slice(0, 500));
     }
   }
 

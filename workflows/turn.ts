@@ -1,4 +1,5 @@
 import {
+  ActivityFailure,
   CancellationScope,
   condition,
   getExternalWorkflowHandle,
@@ -33,10 +34,10 @@ export async function turn(input: TurnInput): Promise<TurnResult> {
     if (root.consideredCancelled) s.reason ??= 'user'; // the workflow itself was cancelled
     if (s.reason) return { kind: 'stopped', why: s.reason, state: s }; // an open step stays in the state: the next run, or closeJob, seals it
     if (s.rollOver || isLong(input.limits.events)) return { kind: 'more', state: s };
-    const end = await root.run(() => think(input, s, box)).catch(orCancelled(s));
+    const end = await root.run(() => think(input, s, box)).catch(orCancelled(s, root));
     if (end) return end;
     for (const batch of isSettled(s) ? [] : partition(s.open!.calls)) {
-      await root.run(() => runBatch(batch, { input, s, box, root })).catch(orCancelled(s));
+      await root.run(() => runBatch(batch, { input, s, box, root })).catch(orCancelled(s, root));
     }
     for (const call of s.open?.calls ?? []) s.open!.done[call.index] ??= dropped(s.reason ?? 'user');
     const stopText = Object.values(s.open?.done ?? {}).find((done) => done.stop !== undefined)?.stop;
@@ -168,9 +169,11 @@ const repeatedText = (call: CallRef): string =>
 const isSettled = (s: TurnState): boolean => !s.open || s.open.calls.every((call) => s.open!.done[call.index]);
 
 /** A cancelled scope is no error of the loop; whoever cancelled has said why, or it was the workflow itself. */
-function orCancelled(s: TurnState): (error: unknown) => undefined {
+function orCancelled(s: TurnState, root: CancellationScope): (error: unknown) => undefined {
   return (error) => {
-    if (!isCancellation(error)) throw error;
+    // A worker that died while its activity was being cancelled leaves a failure instead of a cancellation.
+    const isLate = error instanceof ActivityFailure && (s.reason !== undefined || root.consideredCancelled);
+    if (!isCancellation(error) && !isLate) throw error;
     s.reason ??= 'user';
   };
 }
