@@ -1,11 +1,11 @@
 import { isCoveredEdit } from './accept-edits.ts';
-import { programOf, type BashAnalysis, type BashCommand, type BashRedirect } from './bash-analysis.ts';
+import type { BashAnalysis, BashCommand, BashRedirect } from './bash-analysis.ts';
 import { commandFiles } from './bash-files.ts';
 import { placeOf } from './bash-paths.ts';
 import { inputWithin, mixesFolders, readsWithin, type Reach } from './bash-reach.ts';
 import { commandReads } from './bash-readonly.ts';
 import { opensNoFile } from './bash-redirects.ts';
-import { allowsProgram, oneSpace } from './bash-text.ts';
+import { allowsCommand, oneSpace } from './bash-text.ts';
 import type { CompiledRule } from './compile.ts';
 import { isWithin, locate } from './locate.ts';
 import { ruleForUse } from './uses.ts';
@@ -57,8 +57,7 @@ export function needsNoRule(command: BashCommand, means: Means): boolean {
 
 /** The allow rule that covers a command. A pattern does not cover files that are only known when it runs: one of them may be protected. */
 function ruleForCommand(command: BashCommand, { ctx, rules }: Means): CompiledRule | undefined {
-  const program = programOf(command);
-  const rule = rules.find(({ command: pattern }) => pattern !== undefined && allowsProgram(pattern, command, program));
+  const rule = rules.find(({ command: pattern }) => pattern !== undefined && allowsCommand(pattern, command));
   if (!rule || rule.command?.texts.includes(oneSpace(command.source))) return rule;
   const changed = commandFiles(command).filter((file) => file.use === 'edit' || file.use === 'tree');
   return changed.some((file) => placeOf(file.word, command.folders, ctx).kind === 'unknown') ? undefined : rule;

@@ -36,6 +36,9 @@ const operandsBefore = new Set(names('timeout gtimeout flock chroot taskset chrt
 const findRuns = new Set(['-exec', '-execdir', '-ok', '-okdir']);
 const findActs = new Set(['-delete', '-fprint', '-fprint0', '-fprintf', '-fls']);
 
+/** Tails that are looked at before a command counts as not understood. */
+const mostTails = 40;
+
 type Found = {
   beneath: Words[];
   code: string[];
@@ -89,6 +92,10 @@ function everyTail(words: Words, found: Found): void {
     if (!isValue && before-- <= 0) named = true;
     if (/[\s;&|]/.test(text)) found.code.push(text);
     if (found.tails.has(tail.length)) continue;
+    if (found.tails.size >= mostTails) {
+      found.unclear.push('it runs one program by another too many times');
+      return;
+    }
     found.tails.add(tail.length);
     found.beneath.push(tail);
     look(tail, found);

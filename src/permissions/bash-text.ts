@@ -1,4 +1,4 @@
-import type { BashCommand } from './bash-analysis.ts';
+import { programOf, type BashCommand } from './bash-analysis.ts';
 import { gitSubcommand } from './bash-git.ts';
 import type { BashWord } from './bash-words.ts';
 import { ANY, covers, intersects, literal, STAR, wildcard, type Pattern } from './wildcard.ts';
@@ -9,7 +9,7 @@ type Words = readonly BashWord[];
 export type CommandPattern = {
   /** Its text, for exact comparison: as written, and with parentheses that were escaped for the rule's sake. */
   texts: readonly string[];
-  patterns: readonly Pattern[];
+  patterns: readonly { pattern: Pattern; start: string }[];
   /** It begins with an assignment, so it means commands with that assignment. */
   assigns: boolean;
 };
@@ -21,9 +21,14 @@ export function compileCommand(specifier: string): CommandPattern {
   return { texts, patterns: texts.flatMap(patternsOf), assigns: /^[A-Za-z_]\w*=/.test(text) };
 }
 
-function patternsOf(text: string): Pattern[] {
+/** `start`: the text before the first star, which rules most commands out at once. */
+function patternsOf(text: string): { pattern: Pattern; start: string }[] {
   const prefix = /^([\s\S]*?)(?::\*| \*)$/.exec(text)?.[1];
-  return prefix === undefined ? [wildcard(text)] : [wildcard(prefix), [...wildcard(prefix), 32, STAR]];
+  const patterns = prefix === undefined ? [wildcard(text)] : [wildcard(prefix), [...wildcard(prefix), 32, STAR]];
+  return patterns.map((pattern) => {
+    const star = pattern.indexOf(STAR);
+    return { pattern, start: String.fromCharCode(...(star < 0 ? pattern : pattern.slice(0, star))) };
+  });
 }
 
 /** A text with single spaces between words, as far as no quotes are involved. */
@@ -32,29 +37,15 @@ export function oneSpace(text: string): string {
 }
 
 function patternCovers(pattern: CommandPattern, text: string): boolean {
-  return pattern.patterns.some((one) => covers(one, text));
+  return pattern.patterns.some(({ pattern: one, start }) => text.startsWith(start) && covers(one, text));
 }
 
-/** Whether an allow pattern covers the program of a command, with what it hides behind wrappers checked by the caller. */
-export function allowsProgram(pattern: CommandPattern, command: BashCommand, program: Words): boolean {
-  if (namesExactly(pattern, command)) return true;
+/** Whether an allow pattern covers a command: word for word, or the program behind its transparent wrappers. */
+export function allowsCommand(pattern: CommandPattern, command: BashCommand): boolean {
+  const { exact, allowed, full } = facesOf(command);
+  if (exact.some((text) => pattern.texts.includes(text))) return true;
   if (command.exactOnly) return false;
-  const plain = command.assignments.every((assignment) => assignment.safe);
-  if (plain && program.length > 0 && allowTexts(program).some((text) => patternCovers(pattern, text))) return true;
-  if (!pattern.assigns) return false;
-  return patternCovers(
-    pattern,
-    [...command.assignments.map((assignment) => assignment.raw), ...command.words.map((word) => word.raw)].join(' '),
-  );
-}
-
-/** Whether a pattern is, word for word, this command. */
-export function namesExactly(pattern: CommandPattern, command: BashCommand): boolean {
-  const words = [
-    ...command.assignments.map((assignment) => assignment.raw),
-    ...command.words.map((word) => word.raw),
-  ].join(' ');
-  return pattern.texts.includes(oneSpace(words)) || pattern.texts.includes(oneSpace(command.source));
+  return allowed.some((text) => patternCovers(pattern, text)) || (pattern.assigns && patternCovers(pattern, full));
 }
 
 /** As written and as bash reads it, with quotes kept where a word could otherwise be taken for two. */
@@ -69,26 +60,52 @@ function quoted(word: BashWord): string {
 
 /** Whether a deny or ask pattern covers a command: `true`, `false`, or `maybe` when that depends on what is only known when it runs. */
 export function forbids(pattern: CommandPattern, command: BashCommand, home: string): boolean | 'maybe' {
-  const faces = facesOf(command, home);
-  if (faces.texts.some((text) => patternCovers(pattern, text))) return true;
-  return faces.open.some((open) => pattern.patterns.some((one) => intersects(one, open))) ? 'maybe' : false;
+  const { forbidden, open } = facesOf(command);
+  if (forbidden.some((text) => patternCovers(pattern, text))) return true;
+  const maybe = open.some((words) => pattern.patterns.some((one) => intersects(one.pattern, patternOf(words, home))));
+  return maybe ? 'maybe' : false;
 }
 
-/** Every text that a command can be forbidden by, and patterns of those that are not known yet. */
-type Faces = { texts: readonly string[]; open: readonly Pattern[]; home: string };
+const opened = new WeakMap<Words, { home: string; pattern: Pattern }>();
+
+function patternOf(words: Words, home: string): Pattern {
+  const before = opened.get(words);
+  if (before?.home === home) return before.pattern;
+  const pattern = openPattern(words, home);
+  opened.set(words, { home, pattern });
+  return pattern;
+}
+
+/** Every text that a command goes by. */
+type Faces = {
+  /** With its assignments, without and with redirections: what an exact rule must be. */
+  exact: readonly string[];
+  full: string;
+  /** What patterns may allow: nothing when an assignment could change what runs. */
+  allowed: readonly string[];
+  /** What patterns may forbid. */
+  forbidden: readonly string[];
+  /** Those that are not known yet. */
+  open: readonly Words[];
+};
 
 const known = new WeakMap<BashCommand, Faces>();
 
-function facesOf(command: BashCommand, home: string): Faces {
+function facesOf(command: BashCommand): Faces {
   const before = known.get(command);
-  if (before?.home === home) return before;
+  if (before) return before;
   const all = [...command.layers, ...command.beneath].flatMap(variants);
   const full = [...command.assignments, ...command.words].map(({ raw }) => raw).join(' ');
-  const texts = [...new Set([...all.flatMap(denyTexts), full, oneSpace(command.source)])];
-  const open = all
-    .filter((words) => words.some((word) => word.value === undefined || word.splits))
-    .map((words) => openPattern(words, home));
-  const faces = { texts, open, home };
+  const exact = [oneSpace(full), oneSpace(command.source)];
+  const program = programOf(command);
+  const plain = program.length > 0 && command.assignments.every((assignment) => assignment.safe);
+  const faces: Faces = {
+    exact,
+    full,
+    allowed: plain ? allowTexts(program) : [],
+    forbidden: [...new Set([...all.flatMap(denyTexts), full, oneSpace(command.source)])],
+    open: all.filter((words) => words.some((word) => word.value === undefined || word.splits)),
+  };
   known.set(command, faces);
   return faces;
 }

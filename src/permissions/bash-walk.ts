@@ -18,6 +18,7 @@ import { unwrap } from './bash-wrappers.ts';
 type Findings = Omit<BashAnalysis, 'command'>;
 
 const deepest = 40;
+const nothingFound: Findings = { unclear: [], commands: [], redirects: [], processSubstitution: false, empty: false };
 /** Commands, and words of all of them, that are still worth the time to check. */
 const mostCommands = 300;
 const mostWords = 2000;
@@ -64,7 +65,8 @@ export function walkScript(script: ParsedScript, source: string): Findings {
 
   visit(script);
   const words = commands.reduce((sum, command) => sum + command.words.length, 0);
-  if (commands.length > mostCommands || words > mostWords) problem ??= 'it has too many parts';
+  if (commands.length > mostCommands || words > mostWords || redirects.length > mostCommands)
+    return { ...nothingFound, problem: 'the command has too many parts' };
   const settle = <T extends { folders: Folders }>(item: T): T => (wanders ? { ...item, folders: 'unknown' } : item);
   return {
     ...(problem === undefined ? {} : { problem }),

@@ -34,10 +34,14 @@ const transparent: ReadonlyMap<string, { valued: RegExp; plain: RegExp; operands
   ['xargs', { valued: /^$/, plain: /^$/, operands: 0 }],
 ]);
 
+/** Wrappers that are taken off; a command with more is not understood. */
+const mostLayers = 20;
+
 /** Looks behind wrappers, runners and inner shells. */
 export function unwrap(words: Words): Unwrapped {
   const layers: Words[] = [words];
-  for (let inner = strip(words); inner !== undefined && inner.length > 0; inner = strip(inner)) layers.push(inner);
+  for (let inner = strip(words); inner && inner.length > 0 && layers.length < mostLayers; inner = strip(inner))
+    layers.push(inner);
   const program = layers.at(-1) ?? words;
   const name = plainName(program);
   const stuck = name !== undefined && transparent.has(name) && program.length > 1 && !isLookup(program);

@@ -4,9 +4,9 @@ import type { BashAnalysis } from './bash-analysis.ts';
 import { coverBash, type Coverage } from './bash-cover.ts';
 import { bashDanger, writesFiles } from './bash-safety.ts';
 import { forbids } from './bash-text.ts';
-import type { CheckedCall, PermissionContext, ResolvedPath } from './call.ts';
+import type { CheckedCall, PermissionContext } from './call.ts';
 import { compile, type CompiledRule, type CompiledRules } from './compile.ts';
-import { isWithin, locate } from './locate.ts';
+import { isWithin, locate, withMemory } from './locate.ts';
 import { modeInForce } from './modes.ts';
 import { isOwnState, protectedPlace } from './protected.ts';
 import { coversDomain, coversNamed, coversParameter, coversWholeTool, ruleNames } from './rule-match.ts';
@@ -22,13 +22,17 @@ export type Case = {
   directories: readonly string[];
   bash?: BashAnalysis;
   uses: readonly Use[];
+  /** Names that rules may use for its tool. */
+  names: readonly string[];
+  /** What deny and ask rules were found to say. */
+  answers: Map<CompiledRule, boolean | 'maybe'>;
 };
 
 type Judge = (facts: Case) => Decision | undefined;
 
 /** Works out the facts of a call. */
 export function caseOf(call: CheckedCall, rules: Rules, given: PermissionContext): Case {
-  const ctx = { ...given, resolve: remembered(given.resolve) };
+  const ctx = withMemory(given);
   const bash = call.traits.access === 'bash' ? analyse(call.traits.command ?? '') : undefined;
   return {
     call,
@@ -38,16 +42,8 @@ export function caseOf(call: CheckedCall, rules: Rules, given: PermissionContext
     directories: rules.directories,
     ...(bash ? { bash } : {}),
     uses: usesOf(call, bash, ctx),
-  };
-}
-
-/** Links are followed once for each path of a decision, not once for each rule. */
-function remembered(resolve: PermissionContext['resolve']): PermissionContext['resolve'] {
-  const known = new Map<string, ResolvedPath>();
-  return (path) => {
-    const found = known.get(path) ?? resolve(path);
-    known.set(path, found);
-    return found;
+    names: ruleNames(call),
+    answers: new Map(),
   };
 }
 
@@ -95,18 +91,36 @@ function runsInSandbox({ call, ctx, mode }: Case): boolean {
   return ctx.sandboxed === true && mode !== 'plan' && !leaves && call.traits.access === 'bash';
 }
 
-/** Whether a deny or ask rule covers a call; `maybe` when that depends on what is only known when the call runs. */
-function covered(rule: CompiledRule, { call, bash, uses, ctx }: Case): boolean | 'maybe' {
-  if (coversWholeTool(rule, call) || coversParameter(rule, call) || coversDomain(rule, call) || coversNamed(rule, call))
-    return true;
-  const answers = [
-    ...(bash && rule.command && ruleNames(call).includes(rule.rule.tool)
-      ? bash.commands.map((command) => forbids(rule.command!, command, ctx.home))
-      : []),
-    ...uses.map((use) => ruleForbidsUse(rule, use, call, ctx)),
-  ];
-  if (answers.includes(true)) return true;
-  return answers.includes('maybe') ? 'maybe' : false;
+/** Whether a deny or ask rule covers a call; `maybe` when that depends on what is only known when the call runs. Worked out once. */
+function covered(rule: CompiledRule, facts: Case): boolean | 'maybe' {
+  const before = facts.answers.get(rule);
+  if (before !== undefined) return before;
+  const found = coversWhole(rule, facts.call) || coversParts(rule, facts);
+  facts.answers.set(rule, found);
+  return found;
+}
+
+function coversWhole(rule: CompiledRule, call: CheckedCall): boolean {
+  return (
+    coversWholeTool(rule, call) || coversParameter(rule, call) || coversDomain(rule, call) || coversNamed(rule, call)
+  );
+}
+
+function coversParts(rule: CompiledRule, { call, bash, uses, ctx, names }: Case): boolean | 'maybe' {
+  let maybe = false;
+  if (bash && rule.command && names.includes(rule.rule.tool)) {
+    for (const command of bash.commands) {
+      const answer = forbids(rule.command, command, ctx.home);
+      if (answer === true) return true;
+      maybe ||= answer === 'maybe';
+    }
+  }
+  for (const use of uses) {
+    const answer = ruleForbidsUse(rule, use, call, ctx);
+    if (answer === true) return true;
+    maybe ||= answer === 'maybe';
+  }
+  return maybe ? 'maybe' : false;
 }
 
 function toolCheck(facts: Case): Decision | undefined {

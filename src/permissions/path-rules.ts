@@ -1,6 +1,7 @@
 import ignore from 'ignore';
 import type { Behavior, RuleSource } from '../shapes/permission.ts';
 import type { PermissionContext, ResolvedPath } from './call.ts';
+import { locate } from './locate.ts';
 import { normalisePath, relativePath, segmentsOf } from './paths.ts';
 import { ANY, intersects, literal, sequencesMeet, STAR, type Pattern } from './wildcard.ts';
 
@@ -58,16 +59,35 @@ function isEverything(pattern: string): boolean {
   return ['**', '/**', '*', '/*', '/**/*', '**/*'].includes(pattern);
 }
 
-function basesOf(rule: PathRule, ctx: PermissionContext): string[] {
-  const bases =
-    rule.anchor === 'root'
-      ? ['/']
-      : rule.anchor === 'home'
-        ? [ctx.home]
-        : rule.anchor === 'source'
-          ? [rule.source.base]
-          : currentFolders(rule, ctx);
-  return rule.up === 0 ? bases : bases.map((base) => normalisePath(`${base}/${'../'.repeat(rule.up)}`));
+const known = new WeakMap<PermissionContext, Map<string, Bases>>();
+
+/** The folders that a rule is anchored at: as named, and with their links followed too. */
+type Bases = { named: string[]; all: string[] };
+
+function basesOf(rule: PathRule, ctx: PermissionContext): Bases {
+  const table = known.get(ctx) ?? new Map<string, Bases>();
+  known.set(ctx, table);
+  const key = `${rule.anchor} ${rule.up} ${rule.list === 'allow'} ${rule.source.base}`;
+  const before = table.get(key);
+  if (before) return before;
+  const anchors = anchorsOf(rule, ctx);
+  const named = rule.up === 0 ? anchors : anchors.map((base) => normalisePath(`${base}/${'../'.repeat(rule.up)}`));
+  const bases = { named, all: [...new Set(named.flatMap((base) => [base, locate(base, ctx).real]))] };
+  table.set(key, bases);
+  return bases;
+}
+
+function anchorsOf(rule: PathRule, ctx: PermissionContext): string[] {
+  switch (rule.anchor) {
+    case 'root':
+      return ['/'];
+    case 'home':
+      return [ctx.home];
+    case 'source':
+      return [rule.source.base];
+    case 'cwd':
+      return currentFolders(rule, ctx);
+  }
 }
 
 /** A job that walks into another folder must neither lose a deny nor gain an allow. */
@@ -89,8 +109,7 @@ function coversOne(rule: PathRule, path: string, bases: string[], whole: boolean
  * them. `whole`: a rule for everything below the path covers it too.
  */
 export function pathRuleCovers(rule: PathRule, at: ResolvedPath, ctx: PermissionContext, whole = false): boolean {
-  const bases = basesOf(rule, ctx);
-  const all = [...new Set(bases.flatMap((base) => [base, ctx.resolve(base).real]))];
+  const { all } = basesOf(rule, ctx);
   const named = coversOne(rule, at.path, all, whole);
   if (at.path === at.real) return named;
   const target = coversOne(rule, at.real, all, whole);
@@ -104,7 +123,7 @@ export type PathPattern = readonly (Pattern | '**')[];
 export function pathRuleMayCover(rule: PathRule, path: PathPattern, ctx: PermissionContext): boolean {
   const body = rule.pattern.replace(/^\//, '').replace(/\/$/, '');
   const floating = !rule.pattern.replace(/\/$/, '').includes('/');
-  return basesOf(rule, ctx).some((base) => {
+  return basesOf(rule, ctx).named.some((base) => {
     const below = [...(floating ? ['**' as const] : []), ...body.split('/').map(segmentPattern), '**' as const];
     return foldersIntersect([...segmentsOf(base).map(literal), ...below], path);
   });

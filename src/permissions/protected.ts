@@ -42,12 +42,12 @@ export function protectedReason({ path, real }: ResolvedPath): string | undefine
 /** Whether a path is nightshift's own state, which no job may touch or look into by itself. */
 export function isOwnState({ path, real }: ResolvedPath, ctx: PermissionContext, reads: boolean): boolean {
   if (ctx.nightshiftHome === undefined) return false;
-  const home = ctx.resolve(ctx.nightshiftHome);
+  const home = locate(ctx.nightshiftHome, ctx);
   const inHome = [path, real].some((p) => isInside(p, home.path) || isInside(p, home.real));
   if (!inHome) return false;
   const open = [ctx.root, ...(reads ? (ctx.readable ?? []) : [])].filter((folder) => folder !== ctx.nightshiftHome);
   return !open.some((folder) => {
-    const at = ctx.resolve(folder);
+    const at = locate(folder, ctx);
     return (isInside(at.path, home.path) || isInside(at.real, home.real)) && isInside(real, at.real);
   });
 }

@@ -116,6 +116,7 @@ export function mergeRules(layers: readonly RuleLayer[], at: { trusted: boolean;
   };
   const managedOnly = layers.some((layer) => layer.managedOnly && layer.source.kind === 'managed');
   let mode: Mode | undefined;
+  const stricter: Mode[] = [];
   for (const layer of layers) {
     const own = layer.source.kind === 'project' || layer.source.kind === 'local';
     const gives = (!managedOnly || layer.source.kind === 'managed') && (at.trusted || !own);
@@ -134,9 +135,11 @@ export function mergeRules(layers: readonly RuleLayer[], at: { trusted: boolean;
       });
     if (gives) rules.directories.push(...(layer.additionalDirectories ?? []).map((path) => absolute(path, at)));
     if (layer.disableBypass) rules.disableBypass = true;
-    mode ??= modeOf(layer, rules, at.trusted || !own);
+    const named = modeOf(layer, rules, at.trusted || !own);
+    if (own && !at.trusted) stricter.push(...(named === undefined ? [] : [named]));
+    else mode ??= named;
   }
-  rules.mode = mode ?? 'default';
+  rules.mode = stricter.reduce(stricterMode, mode ?? 'default');
   rules.directories = [...new Set(rules.directories)];
   return rules;
 }
@@ -159,6 +162,20 @@ function modeOf(layer: RuleLayer, rules: Rules, trusted: boolean): Mode | undefi
     return undefined;
   }
   return mode;
+}
+
+/** From the mode that lets most happen to those that let least. */
+const strictness: Readonly<Record<Mode, number>> = {
+  bypassPermissions: 0,
+  acceptEdits: 1,
+  default: 2,
+  dontAsk: 3,
+  plan: 3,
+};
+
+/** A folder that is not trusted may make a mode stricter and never laxer. */
+function stricterMode(mode: Mode, wanted: Mode): Mode {
+  return strictness[wanted] > strictness[mode] ? wanted : mode;
 }
 
 function absolute(path: string, { root, home }: { root: string; home: string }): string {

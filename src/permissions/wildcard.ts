@@ -48,6 +48,7 @@ export function covers(pattern: Pattern, text: string): boolean {
 
 /** Whether some text is covered by both patterns. */
 export function intersects(a: Pattern, b: Pattern): boolean {
+  for (let i = 0; i < a.length && i < b.length && a[i]! >= 0 && b[i]! >= 0; i++) if (a[i] !== b[i]) return false;
   return sequencesMeet(
     a,
     b,
