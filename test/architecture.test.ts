@@ -29,7 +29,7 @@ const may: Record<Room, { values: Room[]; types?: Room[]; packages: RegExp; type
   },
   'src/host': {
     values: ['src/core', 'src/shapes'],
-    packages: /^(node:.*|zod|yaml|@anthropic-ai\/sdk.*|@vscode\/ripgrep)$/,
+    packages: /^(node:.*|zod|yaml|jsonc-parser|@anthropic-ai\/sdk.*|@vscode\/ripgrep)$/,
   },
   'src/app': { values: [...rooms], packages: /.*/ },
   workflows: { values: ['src/core'], types: ['src/shapes', 'activities'], packages: /^@temporalio\/workflow$/ },

@@ -1,15 +1,18 @@
 import { statSync } from 'node:fs';
-import { homedir } from 'node:os';
 import { resolve } from 'node:path';
+import { DEFAULT_MODEL, modelNamed } from '../core/model-alias.ts';
 import { JobId } from '../shapes/ids.ts';
 import type { JobConfig } from '../shapes/job.ts';
 import type { Limits } from '../shapes/limits.ts';
+import { modeNamed } from '../permissions/modes.ts';
 import { Mode, type Rules } from '../shapes/permission.ts';
+import type { PriceOverride } from '../shapes/price.ts';
 import { usageError } from './cli-error.ts';
 import type { Env } from './io.ts';
 import { type LimitFlags, parseLimits } from './limit-flags.ts';
+import { problemText, type JobSettings } from './job-settings.ts';
+import { CONCURRENCY, jobVariables } from './job-variables.ts';
 import { idFromTitle, titleOf } from './prompt-text.ts';
-import { parseRules } from './rule-flags.ts';
 
 /** The flags of `run` and `start` that make up a job. */
 export type JobFlags = LimitFlags & {
@@ -20,6 +23,7 @@ export type JobFlags = LimitFlags & {
   allow?: string[];
   deny?: string[];
   ask?: string[];
+  settings?: string;
   appendSystemPrompt?: string;
   onLimit?: string;
   stay?: boolean;
@@ -29,8 +33,11 @@ export type JobFlags = LimitFlags & {
 export type JobSources = {
   prompt: string;
   flags: JobFlags;
+  /** Absolute path of the workspace. */
+  dir: string;
+  /** What the settings files and the rules that were typed come to. */
+  settings: JobSettings;
   env: Env;
-  cwd: string;
   /** Of the user, where the system has such numbers. */
   uid: number | undefined;
   /** Milliseconds since the epoch. */
@@ -38,42 +45,22 @@ export type JobSources = {
   /** A few characters of a-z 0-9 that make the id unique. */
   random: string;
   /** Whether the price of a model is known. */
-  priced: (model: string) => boolean;
+  priced: (model: string, own?: PriceOverride) => boolean;
 };
 
-const DEFAULT_MODEL = 'claude-sonnet-5-5';
 const DEFAULT_CONCURRENCY = 10;
-const CONCURRENCY = ['NIGHTSHIFT_MAX_TOOL_CONCURRENCY', 'CLAUDE_CODE_MAX_TOOL_USE_CONCURRENCY'] as const;
-
-/** Variables of the shell that are part of a job: recorded when it starts, the same wherever it runs. */
-const JOB_VARIABLES: readonly string[] = [
-  ...CONCURRENCY,
-  'ENABLE_TOOL_SEARCH',
-  'ENABLE_SEARCH_EXTRA_TOOLS',
-  'BASH_DEFAULT_TIMEOUT_MS',
-  'BASH_MAX_TIMEOUT_MS',
-  'BASH_MAX_OUTPUT_LENGTH',
-  'CLAUDE_CODE_FILE_READ_MAX_OUTPUT_TOKENS',
-  'CLAUDE_CODE_MAX_OUTPUT_TOKENS',
-];
 
 /** The settings snapshot of a new job. Throws a usage error (2) for the first thing that is wrong, before any job exists. */
 export function buildJobConfig(sources: JobSources): JobConfig {
-  const { prompt, flags, env, cwd, now } = sources;
-  const warnings: string[] = [];
+  const { prompt, flags, dir, now, settings } = sources;
+  const { rules, hooks, ladder, nightshift } = settings;
+  const warnings = settings.warnings.map(problemText);
   const title = titleOf(prompt);
-  const dir = workspace(flags.dir, cwd);
-  const mode = permissionMode(flags.permissionMode, env, sources.uid);
-  const rules: Rules = {
-    ...parseRules(
-      { allow: flags.allow ?? [], ask: flags.ask ?? [], deny: flags.deny ?? [] },
-      { root: dir, home: env['HOME'] || homedir(), cwd },
-    ),
-    mode,
-  };
-  const model = flags.model ?? (env['ANTHROPIC_MODEL'] || DEFAULT_MODEL);
+  const mode = permissionMode(flags.permissionMode, rules, sources);
+  const env = { ...sources.env, ...jobVariables(settings.env, sources.env) };
+  const model = modelNamed(flags.model ?? (env['ANTHROPIC_MODEL'] || settings.model || DEFAULT_MODEL));
   const limits: Limits = { ...parseLimits(flags, now), concurrency: concurrency(env, warnings) };
-  requirePrice(model, limits, sources.priced);
+  requirePrice(model, limits, (name) => sources.priced(name, nightshift.prices));
   const maxTokens = count(env, 'CLAUDE_CODE_MAX_OUTPUT_TOKENS', warnings);
   return {
     v: 1,
@@ -81,18 +68,19 @@ export function buildJobConfig(sources: JobSources): JobConfig {
     title,
     dir,
     model,
-    rules,
+    rules: { ...rules, mode },
     limits,
     warnings,
     ...(maxTokens === undefined ? {} : { maxTokens }),
     ...(flags.appendSystemPrompt === undefined ? {} : { appendSystemPrompt: flags.appendSystemPrompt }),
     onLimit: onLimit(flags.onLimit),
     stay: flags.stay ?? false,
-    siblingAbort: 'bash',
-    hooks: [],
-    ladder: [],
-    allowDescribed: [],
-    env: jobVariables(env),
+    siblingAbort: nightshift.siblingAbort ?? 'bash',
+    hooks,
+    ladder,
+    allowDescribed: nightshift.allowDescribed,
+    ...(nightshift.prices === undefined ? {} : { prices: nightshift.prices }),
+    env: jobVariables(settings.env, sources.env),
   };
 }
 
@@ -114,7 +102,8 @@ export function requirePrice(model: string, limits: Partial<Limits>, priced: (mo
   );
 }
 
-function workspace(dir: string | undefined, cwd: string): string {
+/** The folder that a job is to work in. Throws a usage error where there is none. */
+export function workspace(dir: string | undefined, cwd: string): string {
   const path = resolve(cwd, dir ?? '.');
   const stat = lookAt(path);
   if (stat === 'folder') return path;
@@ -132,16 +121,24 @@ function lookAt(path: string): 'folder' | 'other' | 'nothing' {
   }
 }
 
-function permissionMode(text: string | undefined, env: Env, uid: number | undefined): Mode {
-  const parsed = Mode.safeParse(text ?? 'default');
-  if (!parsed.success) throw usageError(`--permission-mode ${text}: it is one of ${Mode.options.join(', ')}`);
-  if (parsed.data === 'bypassPermissions' && uid === 0 && env['IS_SANDBOX'] !== '1') {
+/** The mode that was typed, else that of the settings. */
+function permissionMode(text: string | undefined, rules: Rules, { env, uid }: JobSources): Mode {
+  const mode = text === undefined ? rules.mode : modeNamed(text);
+  if (mode === undefined) throw usageError(`--permission-mode ${text}: it is one of ${Mode.options.join(', ')}`);
+  if (mode !== 'bypassPermissions') return mode;
+  if (rules.disableBypass) {
+    throw usageError(
+      'bypassPermissions is forbidden by permissions.disableBypassPermissionsMode of a settings file',
+      'Take another mode, with rules for what need not be asked: --permission-mode acceptEdits --allow RULE',
+    );
+  }
+  if (uid === 0 && env['IS_SANDBOX'] !== '1') {
     throw usageError(
       'bypassPermissions is refused for root: nothing would stand between the model and this machine',
       'Run as another user, or set IS_SANDBOX=1 where the machine is there to be thrown away.',
     );
   }
-  return parsed.data;
+  return mode;
 }
 
 function onLimit(text: string | undefined): 'end' | 'ask' {
@@ -165,13 +162,4 @@ function count(env: Env, name: string, warnings: string[], instead = 'it is left
   if (Number.isSafeInteger(value) && value > 0) return value;
   warnings.push(`${name}=${text} is not a whole number above 0; ${instead}`);
   return undefined;
-}
-
-function jobVariables(env: Env): Record<string, string> {
-  const found: Record<string, string> = {};
-  for (const name of JOB_VARIABLES) {
-    const value = env[name];
-    if (value !== undefined) found[name] = value;
-  }
-  return found;
 }

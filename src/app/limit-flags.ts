@@ -36,8 +36,8 @@ export function parseDollars(flag: string, text: string): Micros {
 
 /** A point in time, in milliseconds since the epoch, from a span (`8h`, `1h30m`, `2d`) or an ISO time. */
 export function parseDeadline(flag: string, text: string, now: number): number {
-  const at = parseSpan(text) ?? parseIso(text);
-  const value = at === undefined ? undefined : 'span' in at ? now + at.span : at.time;
+  const span = spanMs(text);
+  const value = span === undefined ? parseIso(text) : now + span;
   if (value === undefined || !Number.isSafeInteger(value)) {
     throw usageError(`${flag} ${text}: it takes a span like 30m, 8h or 2d, or a time like 2027-01-31T06:00:00Z`);
   }
@@ -45,14 +45,15 @@ export function parseDeadline(flag: string, text: string, now: number): number {
   return value;
 }
 
-function parseSpan(text: string): { span: number } | undefined {
+/** The length of a span such as `90s`, `1h30m` or `2d`, in ms; `undefined` when it is none. */
+export function spanMs(text: string): number | undefined {
   if (!/^(\d+(\.\d+)?[smhd])+$/.test(text)) return undefined;
   const parts = [...text.matchAll(/(\d+(?:\.\d+)?)([smhd])/g)];
-  return { span: Math.round(parts.reduce((sum, part) => sum + Number(part[1]) * (MS[part[2] ?? ''] ?? 0), 0)) };
+  return Math.round(parts.reduce((sum, part) => sum + Number(part[1]) * (MS[part[2] ?? ''] ?? 0), 0));
 }
 
-function parseIso(text: string): { time: number } | undefined {
+function parseIso(text: string): number | undefined {
   if (!/^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?)?$/.test(text)) return undefined;
   const time = Date.parse(text);
-  return Number.isNaN(time) ? undefined : { time };
+  return Number.isNaN(time) ? undefined : time;
 }

@@ -224,6 +224,7 @@ function withJobOptions(command: Command): Command {
     .option('--allow <rule>', 'calls that run without a question; may be repeated', collect)
     .option('--ask <rule>', 'calls that always ask; may be repeated', collect)
     .option('--deny <rule>', 'calls that never run; may be repeated', collect)
+    .option('--settings <file>', 'more settings: a file or JSON; stronger than those of the folder')
     .option('--append-system-prompt <text>', 'more instructions for the model')
     .option('--on-limit <what>', 'end: the job ends at a limit; ask: it waits for resume (default: end)')
     .option('--stay', 'stay open for send when the work is done');

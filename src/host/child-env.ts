@@ -32,7 +32,12 @@ export function childEnv(processEnv: Env, jobEnv: Env, mark: string): Record<str
 function handedOn(env: Env): Record<string, string> {
   const kept: Record<string, string> = {};
   for (const [name, value] of Object.entries(env)) {
-    if (value !== undefined && !KEPT_BACK.some((pattern) => pattern.test(name))) kept[name] = value;
+    if (value !== undefined && !isKeptBack(name)) kept[name] = value;
   }
   return kept;
+}
+
+/** Whether a variable belongs to the runner, so that no process of a job gets it. */
+export function isKeptBack(name: string): boolean {
+  return KEPT_BACK.some((pattern) => pattern.test(name));
 }

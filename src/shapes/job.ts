@@ -4,6 +4,7 @@ import { Hook } from './hook.ts';
 import { JobId, type Micros, type Sha } from './ids.ts';
 import { LadderStep } from './ladder.ts';
 import { Limits } from './limits.ts';
+import { PriceOverride } from './price.ts';
 import type { Answer, AnswerRecord, OpenPrompt } from './prompt.ts';
 import { Rules } from './permission.ts';
 import type { TaskEntry } from './task.ts';
@@ -35,8 +36,8 @@ export const JobConfig = z.object({
   allowDescribed: z.array(z.string()).default([]),
   /** Job variables: from the settings' `env` blocks and the shell of `run` or `start`. */
   env: z.record(z.string(), z.string()),
-  /** Prices that a user gave, by model, in the form of the price table. */
-  prices: z.unknown().optional(),
+  /** Prices that a user gave, by model. */
+  prices: PriceOverride.optional(),
   warnings: z.array(z.string()),
 });
 export type JobConfig = z.infer<typeof JobConfig>;
@@ -53,6 +54,8 @@ export type Agent = {
   env: Record<string, string>;
   siblingAbort: 'bash' | 'off';
   prices?: unknown;
+  /** As they were when the job opened; absent: none. */
+  hooks?: Hook[];
 };
 
 export type JobInput = {
@@ -96,13 +99,22 @@ export type JobState = {
   /** Of the last turn: context, open step and counters go on. */
   last?: TurnState;
   answer?: { node: Sha; brief: string };
+  /** Hooks want to hear of each question. */
+  notifies?: true;
   /** Milliseconds since the epoch. */
   startedAt: number;
 };
 
 /** What `openJob` finds out; the rest of the state is as it was. */
 export type OpenResult =
-  | { kind: 'opened'; fresh: Pick<JobState, 'agent' | 'rules' | 'limits' | 'onLimit' | 'stay'> | Record<string, never> }
+  | {
+      kind: 'opened';
+      fresh: Pick<JobState, 'agent' | 'rules' | 'limits' | 'onLimit' | 'stay' | 'notifies'> | Record<string, never>;
+      /** What hooks have to say to the model ahead of the first input. */
+      notes?: Note[];
+    }
+  /** A hook wants the job not to begin. */
+  | { kind: 'stopped'; why: 'hook'; text: string }
   | { kind: 'failed'; error: string };
 
 export const JobStatus = z.enum(['running', 'waiting', 'idle', 'done', 'failed', 'stopped', 'cancelled']);

@@ -12,6 +12,6 @@ export type LadderEnd = z.infer<typeof LadderEnd>;
 export const LadderStep = z.object({
   afterMs: z.int().nonnegative(),
   notify: z.array(Notify).optional(),
-  end: LadderEnd.optional(),
+  then: LadderEnd.optional(),
 });
 export type LadderStep = z.infer<typeof LadderStep>;

@@ -2,8 +2,8 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type JobFlags, type JobSources, buildJobConfig } from '../../src/app/job-config.ts';
-import { settingsNotice } from '../../src/app/settings-notice.ts';
+import { type JobFlags, type JobSources, buildJobConfig, workspace } from '../../src/app/job-config.ts';
+import { jobSettings } from '../../src/app/job-settings.ts';
 import { JobConfig } from '../../src/shapes/job.ts';
 
 const NOW = Date.parse('2026-11-30T12:00:00Z');
@@ -18,7 +18,13 @@ afterAll(() => rmSync(cwd, { recursive: true }));
 
 function build(flags: JobFlags = {}, env: Record<string, string> = {}, more: Partial<JobSources> = {}): JobConfig {
   const priced = (model: string): boolean => model === 'claude-sonnet-5-5';
-  return buildJobConfig({ prompt: 'Fix it', flags, env, cwd, uid: 1000, now: NOW, random: 'x7k2', priced, ...more });
+  const dir = workspace(flags.dir, cwd);
+  const nothing = { layers: [], problems: [], placeOf: () => undefined };
+  const trust = { root: dir, trusted: false, problems: [] };
+  const { allow = [], ask = [], deny = [] } = flags;
+  const settings = jobSettings({ ...nothing, trust, dir, cwd, home: '/home/ada' }, { flags: { allow, ask, deny } });
+  const sources = { prompt: 'Fix it', flags, dir, settings, env, uid: 1000, now: NOW, random: 'x7k2', priced };
+  return buildJobConfig({ ...sources, ...more });
 }
 
 test('a job without flags works here, asks by the rules, and has no limits but ten calls at once', () => {
@@ -155,17 +161,4 @@ test('job variables are recorded, and nothing else of the shell', () => {
 test('the shell may bound the length of a reply', () => {
   expect(build({}, { CLAUDE_CODE_MAX_OUTPUT_TOKENS: '8000' }).maxTokens).toBe(8000);
   expect(build({}, { CLAUDE_CODE_MAX_OUTPUT_TOKENS: 'lots' })).not.toHaveProperty('maxTokens');
-});
-
-test('settings with permission rules are named once, others are not spoken of', () => {
-  const user = join(cwd, 'user');
-  const project = join(cwd, 'project', '.claude');
-  for (const folder of [user, project]) mkdirSync(folder, { recursive: true });
-  writeFileSync(join(user, 'settings.json'), '{"model": "x"}');
-  writeFileSync(join(project, 'settings.json'), '{ // with a comment\n "permissions": {"allow": []} }');
-  const env = { CLAUDE_CONFIG_DIR: user };
-  expect(settingsNotice(join(cwd, 'project'), env)).toMatch(
-    `rules in ${join(project, 'settings.json')} are not read yet`,
-  );
-  expect(settingsNotice(cwd, env)).toBeUndefined();
 });

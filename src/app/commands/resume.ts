@@ -77,7 +77,7 @@ async function checkReopen(jobs: JobClient, info: JobInfo, limits: Partial<Limit
     );
   }
   const config = await readConfig(jobs.store, id, record.config);
-  requirePrice(config.model, limits, isPriced);
+  requirePrice(config.model, limits, (model) => isPriced(model, config.prices));
   const limit = limitOf({ ...state, limits: { ...state.limits, ...limits } }, Date.now());
   if (limit !== undefined) {
     const hint = [...nextSteps(id, 'stopped', limit), 'A number is the new total; a deadline counts from now.'];

@@ -2,11 +2,12 @@ import { randomInt } from 'node:crypto';
 import type { JobConfig } from '../../shapes/job.ts';
 import type { JobClient } from '../client.ts';
 import { type Io, print, printJson, tell } from '../io.ts';
-import { type JobFlags, buildJobConfig } from '../job-config.ts';
+import { type JobFlags, buildJobConfig, workspace } from '../job-config.ts';
+import { jobSettings } from '../job-settings.ts';
 import { isPriced } from '../is-priced.ts';
 import { openNewJobs } from '../open-jobs.ts';
 import { readPrompt } from '../prompt-text.ts';
-import { settingsNotice } from '../settings-notice.ts';
+import { readConfig } from '../read-config.ts';
 
 export type StartOptions = JobFlags & { reuse?: boolean; json?: boolean };
 
@@ -26,21 +27,23 @@ export async function startJob(
   io: Io,
 ): Promise<{ id: string; jobs: JobClient; config: JobConfig }> {
   const prompt = await readPrompt(argument, io);
+  const dir = workspace(options.dir, io.cwd);
+  const { settings, allow = [], ask = [], deny = [] } = options;
+  const read = await readConfig({ dir, cwd: io.cwd, env: io.env, ...(settings === undefined ? {} : { settings }) });
+  const { builtinTools } = await import('../../tools/builtin.ts');
+  const tools = builtinTools.flatMap((tool) => [tool.name, ...tool.aliases]);
   const config = buildJobConfig({
     prompt,
     flags: options,
+    dir,
+    settings: jobSettings(read, { flags: { allow, ask, deny }, tools }),
     env: io.env,
-    cwd: io.cwd,
     now: Date.now(),
     priced: isPriced,
     uid: process.getuid?.(),
     random: randomLetters(4),
   });
-  const notice = settingsNotice(config.dir, io.env);
-  if (notice !== undefined) tell(io, notice);
-  for (const text of [...config.warnings, ...config.rules.warnings.map((warning) => warning.text)]) {
-    tell(io, `warning: ${text}`);
-  }
+  for (const text of config.warnings) tell(io, `warning: ${text}`);
   const jobs = await openNewJobs(io);
   try {
     const reused = options.reuse === true && options.name !== undefined && (await jobs.exists(config.id));
