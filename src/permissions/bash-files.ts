@@ -15,7 +15,7 @@ const wordsOnly = new Set(
 
 /** Programs that read the files they are given; for some the first operand is a pattern, with the options that carry one instead. */
 const readers: ReadonlyMap<string, { pattern?: RegExp; here?: boolean }> = new Map([
-  ...'cat head tail wc stat cut uniq comm paste nl tac rev fold fmt expand unexpand column realpath readlink md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum cksum sum strings od hexdump xxd base64 base32 diff cmp join file sort less more bat zcat bzcat xzcat'
+  ...'cat head tail wc stat cut uniq comm paste nl tac rev fold fmt expand unexpand column realpath readlink md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum cksum sum strings od hexdump xxd base64 base32 diff cmp join file sort source . tar zip gzip bzip2 xz less more bat zcat bzcat xzcat'
     .split(' ')
     .map((name) => [name, {}] as const),
   ...'ls du df tree'.split(' ').map((name) => [name, { here: true }] as const),
@@ -76,6 +76,7 @@ export function filesOf(words: Words): FileUse[] {
         /^(?:-o|--output|--output-dir|-c|--cookie-jar|-D|--dump-header|--trace(?:-ascii)?)$/,
         /^-[oDc]./,
       ).map(edit),
+      ...valuesOf(words, /^(?:-T|--upload-file)$/, /^-T./).map((word): FileUse => ({ word, use: 'read' })),
       ...atFiles(words),
     ];
   if (name === 'wget')
@@ -122,7 +123,7 @@ function followsLinks(name: string, words: Words): boolean {
 }
 
 function sedInPlace(words: Words): boolean {
-  return words.slice(1).some((word) => /^-[nrEsuz]*i|^--in-p/.test(word.value ?? ''));
+  return words.slice(1).some((word) => /^-[nrEsuz]*i|^--i/.test(word.value ?? ''));
 }
 
 /** Words that are no options; after `--` all of them. */
@@ -177,7 +178,7 @@ function knownAt(word: BashWord): number | undefined {
 
 function moverFiles(name: string, words: Words): FileUse[] {
   const operands = plainOperands(words);
-  const into = valuesOf(words, /^(?:-t|--target-directory)$/, /^-t./);
+  const into = valuesOf(words, /^(?:-[a-zA-Z]*t|--t[a-z-]*)$/, /^-t./);
   const sources = into.length > 0 ? operands.filter((word) => !into.includes(word)) : operands.slice(0, -1);
   const targets = into.length > 0 ? into : operands.slice(-1);
   const inTarget = targets.flatMap((target) => sources.map((source) => insideOf(target, source)));

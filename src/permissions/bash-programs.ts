@@ -7,7 +7,7 @@ type Words = readonly BashWord[];
 
 /** Programs that change nothing whatever their arguments are. */
 const harmless = new Set(
-  'ls cat echo pwd head tail wc which stat du df cut tr comm paste nl tac rev fold expand unexpand column basename dirname realpath readlink id groups whoami uname nproc arch true false : seq sleep type whereis grep egrep fgrep diff cmp join md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum cksum sum strings od hexdump base64 base32 tty getconf ps uptime free cd'.split(
+  'ls cat echo pwd head tail wc which stat du df cut tr comm paste nl tac rev fold expand unexpand column basename dirname realpath readlink id groups whoami uname nproc arch true false : seq sleep type whereis grep egrep fgrep diff cmp join md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum cksum sum strings od hexdump base64 base32 tty getconf uptime free cd'.split(
     ' ',
   ),
 );
@@ -20,7 +20,7 @@ const checked: ReadonlyMap<string, (args: readonly string[]) => boolean> = new M
     (args: readonly string[]) =>
       optionsWithin(
         args,
-        /^(?:-[bdfgiMhnRrVcCmsuz]+|-[kt].+|-[a-zA-Z]*[kt]|--(?:ignore-leading-blanks|dictionary-order|ignore-case|general-numeric-sort|month-sort|human-numeric-sort|numeric-sort|random-sort|reverse|version-sort|check|merge|stable|unique|zero-terminated)|--(?:key|field-separator|sort|parallel)=.+)$/,
+        /^(?:-[bdfgiMhnRrVcCmsuz]+|-[bdfgiMhnRrVcCmsuz]*[kt].*|--(?:ignore-leading-blanks|dictionary-order|ignore-case|general-numeric-sort|month-sort|human-numeric-sort|numeric-sort|random-sort|reverse|version-sort|check|merge|stable|unique|zero-terminated)|--(?:key|field-separator|sort|parallel)=.+)$/,
       ),
   ],
   ['sed', (args: readonly string[]) => sedReads(args)],
@@ -60,7 +60,7 @@ const checked: ReadonlyMap<string, (args: readonly string[]) => boolean> = new M
     (args: readonly string[]) =>
       optionsWithin(
         args,
-        /^(?:-[bihLknNprs0]+|--(?:brief|mime|mime-type|mime-encoding|dereference|no-dereference|keep-going))$/,
+        /^(?:-[bihLknNr0]+|--(?:brief|mime|mime-type|mime-encoding|dereference|no-dereference|keep-going))$/,
       ),
   ],
   [
@@ -70,6 +70,12 @@ const checked: ReadonlyMap<string, (args: readonly string[]) => boolean> = new M
         args,
         /^(?:-[ncrjaSCMesR]+|--(?:null-input|compact-output|raw-output|join-output|ascii-output|sort-keys|color-output|monochrome-output|exit-status|slurp|raw-input|tab|arg|argjson|args|jsonargs)|--indent)$/,
       ),
+  ],
+  // Without a dash, `e` shows the environment of other processes.
+  [
+    'ps',
+    (args: readonly string[]) =>
+      args.every((arg) => /^(?:aux|ax|-[efA]+|-p|\d+|-o|pid[\w,]*|--sort=[\w%-]+)$/.test(arg)),
   ],
   [
     'docker',

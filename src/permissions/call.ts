@@ -24,7 +24,7 @@ export type CheckedCall = {
   input: unknown;
   traits: CallTraits;
   /** The merged answer of the PreToolUse hooks; `answered`: it came with a new input. */
-  hook?: { behavior: Behavior; reason: string; answered?: boolean };
+  hook?: { behavior: Behavior; reason: string; answered?: boolean } | undefined;
 };
 
 /** A path as it was named (absolute, without `.` and `..`) and where it leads once every link is followed. */

@@ -52,7 +52,7 @@ export function reasonText(decision: Decision): string {
     case 'default':
       return reason.text;
     case 'hook':
-      return `A PreToolUse hook decided so${reason.text === '' ? '' : `: ${reason.text}`}.`;
+      return `A ${reason.event ?? 'PreToolUse'} hook decided so${reason.text === '' ? '' : `: ${reason.text}`}.`;
     case 'person':
       return reason.by === undefined ? 'A person decided so.' : `${reason.by} decided so.`;
   }

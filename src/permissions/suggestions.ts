@@ -5,7 +5,10 @@ import { placeOf } from './bash-paths.ts';
 import { commandFiles } from './bash-files.ts';
 import { commandReads } from './bash-readonly.ts';
 import { opensNoFile } from './bash-redirects.ts';
+import type { Rules } from '../shapes/permission.ts';
 import type { CheckedCall, PermissionContext } from './call.ts';
+import { decide } from './chain.ts';
+import { withRules } from './rules.ts';
 import { hostOf } from './domains.ts';
 import { locate } from './locate.ts';
 import { parentPath, relativePath } from './paths.ts';
@@ -13,8 +16,18 @@ import { parentPath, relativePath } from './paths.ts';
 /** Rules that one "always allow" adds at most. */
 const most = 5;
 
-/** The allow rules that "always allow" would add for a call, one for each part of a command; none when no rule can allow it. */
-export function suggestions(call: CheckedCall, ctx: PermissionContext, directories: readonly string[] = []): string[] {
+/**
+ * The allow rules that "always allow" would add for a call, one for each part of a command. With the rules in force: none
+ * when they would not help, because an ask rule or a safety check wants a person each time.
+ */
+export function suggestions(call: CheckedCall, ctx: PermissionContext, rules?: Rules): string[] {
+  const found = suggest(call, ctx, rules?.directories ?? []);
+  if (!rules || found.length === 0) return found;
+  const more = withRules(rules, { allow: found }, { kind: 'session', base: ctx.root });
+  return decide({ ...call, hook: undefined }, more, ctx).behavior === 'allow' ? found : [];
+}
+
+function suggest(call: CheckedCall, ctx: PermissionContext, directories: readonly string[]): string[] {
   const { access, url, requiresInteraction, mcp } = call.traits;
   if (requiresInteraction) return [];
   switch (access) {
@@ -120,7 +133,7 @@ function readRule(path: string, ctx: PermissionContext): string {
 
 /** A path as a rule writes it, with everything that gitignore syntax would read otherwise taken literally. */
 function anchored(path: string, ctx: PermissionContext): string {
-  const below = relativePath(path, ctx.root);
+  const below = ctx.cwd === ctx.root ? relativePath(path, ctx.root) : undefined;
   const escaped = (text: string) => text.replaceAll(/[\\*?[\]!#]/g, '\\$&');
   return below === undefined ? `/${escaped(path)}` : `/${escaped(below)}`;
 }

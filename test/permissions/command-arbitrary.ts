@@ -56,6 +56,14 @@ const wrappers = [
 const operands = ['f.txt', 'd', 'x', '.', '*', '*.txt', '-n', '-r', '--', '-', 'd/g.txt', '?', '[a-f]*', '-rf'];
 const special = [
   '-o out',
+  '-ok',
+  '-uo out',
+  '-nuoout',
+  "-i.bak 's/a/b/'",
+  "--in 's/t/b/'",
+  "-e 'w out'",
+  "-n '/t/w out'",
+  '-c f.txt out',
   '--output=out',
   '--outp=out',
   '-i',

@@ -3,7 +3,7 @@ import { decide } from '../../src/permissions/chain.ts';
 import { hookConcerns } from '../../src/permissions/hook-if.ts';
 import { withRules } from '../../src/permissions/rules.ts';
 import { suggestions } from '../../src/permissions/suggestions.ts';
-import { checkedCall, place, plainContext, rulesOf } from './support.ts';
+import { checkedCall, place, plainContext, rulesOf, type Setting } from './support.ts';
 
 const suggest = (tool: string, input: Record<string, unknown>) =>
   suggestions(checkedCall(tool, input, place.root), plainContext());
@@ -45,6 +45,25 @@ describe('"always allow" suggests', () => {
     ['Skill', { skill: 'commit' }, ['Skill(commit *)']],
     ['AskUserQuestion', {}, []],
   ])('for %s %j: %j', (tool, input, expected) => expect(suggest(tool, input)).toEqual(expected));
+
+  test('nothing that would not help', () => {
+    const asked = (setting: Setting, tool: string, input: Record<string, unknown>) =>
+      suggestions(checkedCall(tool, input, place.root), plainContext(), rulesOf(setting));
+    expect(asked({}, 'Bash', { command: 'npm test' })).toEqual(['Bash(npm test:*)']);
+    expect(asked({ ask: ['Bash(npm *)'] }, 'Bash', { command: 'npm test' })).toEqual([]);
+    expect(asked({}, 'Bash', { command: 'rm -rf ~' })).toEqual([]);
+    expect(asked({}, 'Write', { file_path: '/work/proj/.git/config', content: '' })).toEqual([]);
+    expect(asked({ directories: ['/data'] }, 'Bash', { command: 'cat /data/x && npm test' })).toEqual([
+      'Bash(npm test:*)',
+    ]);
+  });
+
+  test('whole paths once the job has walked away from where it started', () => {
+    const away = plainContext({ cwd: '/work/proj/sub' });
+    expect(suggestions(checkedCall('Edit', { file_path: '/work/proj/a' }, away.cwd), away)).toEqual([
+      'Edit(//work/proj/a)',
+    ]);
+  });
 
   test('what then really allows the call', () => {
     const calls: [string, Record<string, unknown>][] = [
