@@ -4,6 +4,7 @@ import { spoolDir } from '../src/core/paths.ts';
 import type { Hosts, JobFiles, ModelOutcome } from '../src/core/ports.ts';
 import { clipBytes } from '../src/core/preview.ts';
 import { callIds, uniqueCalls } from '../src/core/rename-calls.ts';
+import { isLost } from '../src/core/store-error.ts';
 import { fold } from '../src/core/transcript.ts';
 import type { CallRef, Ctx } from '../src/shapes/call.ts';
 import type { Sha } from '../src/shapes/ids.ts';
@@ -22,7 +23,9 @@ const CUT_TEXT =
 /** One model call: seals what came before, asks, and puts the reply on record. Trouble with the API is a result, never an error. */
 export async function callModel(hosts: Hosts, input: ModelInput): Promise<ModelResult> {
   const place = { ...turnPlace(), step: input.step };
-  return alive(hosts, async (life) => {
+  return alive(hosts, (life) => ask(life).catch(unlessLost));
+
+  async function ask(life: Life): Promise<ModelResult> {
     const files = await hosts.job(place.job);
     const agent = await readShared<Agent>(files.blobs, input.agent);
     const sealed = await sealStep(files, {
@@ -35,10 +38,16 @@ export async function callModel(hosts: Hosts, input: ModelInput): Promise<ModelR
     });
     announce(files, input, place);
     const request = await requestOf(files, agent, sealed.head);
-    const outcome = await ask({ hosts, files, agent, request, input, place, life });
+    const outcome = await send({ hosts, files, agent, request, input, place, life });
     await files.events.flush();
     return resultOf({ hosts, files, agent, input, place, sealed, outcome });
-  });
+  }
+
+  /** What is lost does not come back by trying again: the turn ends, and says what is lost. */
+  function unlessLost(error: unknown): ModelResult {
+    if (!isLost(error)) throw error;
+    return { kind: 'failed', error: error.message, head: input.head, spent: 0 };
+  }
 }
 
 type StepPlace = TurnPlace & { step: number };
@@ -68,7 +77,7 @@ async function requestOf(files: JobFiles, agent: Agent, head: Sha | null): Promi
   return { model, maxTokens, system, tools, messages };
 }
 
-async function ask({ hosts, files, agent, request, input, place, life }: Asking): Promise<ModelOutcome> {
+async function send({ hosts, files, agent, request, input, place, life }: Asking): Promise<ModelOutcome> {
   const { turn, step } = place;
   const text = liveText(hosts, (chunk, thinking) => {
     const said = { at: hosts.now(), kind: 'model.text' as const, turn, step, text: chunk };

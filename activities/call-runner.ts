@@ -1,8 +1,11 @@
 import { isSafe } from '../src/core/classify.ts';
 import { callMark, taskId, taskOutputFile, toolResultFile } from '../src/core/paths.ts';
 import type { Recovery, ToolIo, ToolOutput } from '../src/core/ports.ts';
-import type { ToolResult } from '../src/shapes/call.ts';
+import type { Done, ToolResult } from '../src/shapes/call.ts';
 import type { CallOutcome } from '../src/shapes/event.ts';
+import type { HookVerdict } from '../src/shapes/hook.ts';
+import { afterHooks, callHooks, hasAfterHooks, heardBefore } from './call-hooks.ts';
+import { SILENCE } from './hook-stage.ts';
 import { deniedCall, doneWith, failedCall, settled } from './map-result.ts';
 import { decideCall, readResume, type Resume } from './permit.ts';
 import { readJson } from './read-blob.ts';
@@ -11,6 +14,9 @@ import { taskFolders } from './task-folders.ts';
 
 /** What is written down before an effect: enough to find out later whether it happened. */
 type Claim = { raw: Record<string, unknown>; fact: unknown };
+
+/** What is written down after it, for as long as hooks have their say about it. */
+type Ran = { raw: Record<string, unknown>; output: ToolOutput; outcome?: CallOutcome; ms: number };
 
 /**
  * The life of a call, stage by stage: find, parse, validate, permission, run, map. A pass ends where somebody has to be
@@ -31,20 +37,24 @@ export async function runCall(site: Site): Promise<ToolResult> {
   const goesOn = input.known?.outcome?.kind === 'background';
   const resume = goesOn ? undefined : await readResume(site);
   const claim = previous?.claim as Claim | undefined;
-  const checked = check(site, claim?.raw ?? resume?.raw ?? use.input);
+  const ran = previous?.ran as Ran | undefined;
+  const checked = check(site, ran?.raw ?? claim?.raw ?? resume?.raw ?? use.input);
   if (checked.kind === 'refused') return settled(site, await failedCall(site, checked.text));
 
   const io = toolIo(site, checked.raw);
   if (goesOn) {
     const output = await readJson<ToolOutput>(files.blobs, input.known!.resume!);
-    return settled(site, await doneWith(site, checked, output));
+    return finished(site, checked, output);
   }
   if (input.known?.outcome && checked.tool.afterEffect) {
-    return settled(site, await doneWith(site, checked, checked.tool.afterEffect(checked.input, input.known.outcome)));
+    return finished(site, checked, checked.tool.afterEffect(checked.input, input.known.outcome));
   }
+  if (ran) return finished(site, checked, ran.output, ran);
   if (previous?.corrupt)
     return settled(site, await failedCall(site, unknownText(checked, 'the record of this call is damaged'), 'unknown'));
   if (claim !== undefined) return recover(site, checked, claim, io);
+  const lost = await missingWorkspace(site);
+  if (lost !== undefined) return settled(site, await failedCall(site, lost));
   const refusal = await checked.tool.validate?.(checked.input, io);
   if (refusal !== undefined) return settled(site, await failedCall(site, refusal));
   return permitted(site, checked, io, resume);
@@ -72,10 +82,25 @@ function check(
   };
 }
 
+/** Nothing is run, and above all nothing made anew, where the workspace was. */
+async function missingWorkspace({ hosts, agent }: Site): Promise<string | undefined> {
+  if ((await hosts.files.stat(agent.dir))?.kind === 'directory') return undefined;
+  return `The workspace ${agent.dir} does not exist any more. Nothing can be done in it: say so in your answer and stop.`;
+}
+
 /** Stages 5 to 8, for a call that nobody began before. */
 async function permitted(site: Site, first: Checked, io: ToolIo, resume: Resume | undefined): Promise<ToolResult> {
-  const verdict = await decideCall(site, first, resume);
+  const before = resume ? ((await heardBefore(site)) ?? SILENCE) : await askBefore(site, first);
+  if (!before) return settled(site, cutShort());
+  const rewritten = resume ? undefined : before.input;
+  const given = rewritten ? check(site, rewritten) : { kind: 'ok' as const, ...first };
+  if (given.kind === 'refused') return settled(site, await failedCall(site, `${REWRITTEN} ${given.text}`));
+  const objection = rewritten && (await given.tool.validate?.(given.input, toolIo(site, given.raw)));
+  if (objection) return settled(site, await failedCall(site, `${REWRITTEN} ${objection}`));
+  const verdict = await decideCall(site, given, resume, before);
   switch (verdict.kind) {
+    case 'cut':
+      return settled(site, cutShort());
     case 'ask':
       return { kind: 'ask', prompt: verdict.prompt, resume: verdict.resume };
     case 'deny':
@@ -83,22 +108,47 @@ async function permitted(site: Site, first: Checked, io: ToolIo, resume: Resume 
     case 'allow':
       break;
   }
-  const checked = verdict.input ? check(site, verdict.input) : { kind: 'ok' as const, ...first };
+  const checked = verdict.input ? check(site, verdict.input) : given;
   if (checked.kind === 'refused') return settled(site, await failedCall(site, checked.text));
   if (verdict.input) {
     const refusal = await checked.tool.validate?.(checked.input, io);
     if (refusal !== undefined) return settled(site, await failedCall(site, refusal));
-    if (site.input.call.safe && !site.input.known?.alone && !isSafe(checked.tool, checked.raw)) {
-      return { kind: 'alone', resume: verdict.resume };
-    }
+  }
+  if (site.input.call.safe && !site.input.known?.alone && !isSafe(checked.tool, checked.raw)) {
+    return { kind: 'alone', resume: verdict.resume };
   }
   if (checked.tool.effect)
     return { kind: 'effect', effect: checked.tool.effect(checked.input), resume: verdict.resume };
-  return run(site, checked, verdict.input ? toolIo(site, checked.raw) : io);
+  return run(site, checked, checked.raw === first.raw ? io : toolIo(site, checked.raw));
 }
 
+/** Stage 5: hooks may refuse a call, change its input and say something about it. Undefined: they were cut. */
+const askBefore = (site: Site, checked: Checked): Promise<HookVerdict | undefined> =>
+  callHooks(site, 'PreToolUse', checked, { tool_use_id: site.use.id });
+
+/** A call that was cancelled while hooks had their say about it. */
+const cutShort = (): Done => ({ dropped: { reason: 'user', text: 'It was cancelled before it had begun.' } });
+
+const REWRITTEN = "A PreToolUse hook changed the input of this call, and it can't be run like that.";
+
 async function run(site: Site, checked: Checked, io: ToolIo): Promise<ToolResult> {
-  return concluded(site, checked, io, await attempt(() => checked.tool.run!(checked.input, io)));
+  const began = site.hosts.now();
+  const output = await attempt(() => checked.tool.run!(checked.input, io));
+  return concluded(site, checked, io, output, { ms: site.hosts.now() - began });
+}
+
+/** Stages 8 and 9: what the tool gave is on record before hooks look at it, so that no hook and no call runs twice. */
+async function finished(
+  site: Site,
+  checked: Checked,
+  output: ToolOutput,
+  { outcome, ms = 0 }: { outcome?: CallOutcome; ms?: number } = {},
+): Promise<ToolResult> {
+  const isCut = site.life.cancelled.aborted && output.isError === true;
+  if (isCut || !hasAfterHooks(site)) return settled(site, await doneWith(site, checked, output, outcome));
+  const ran: Ran = { raw: checked.raw, output, ms, ...(outcome ? { outcome } : {}) };
+  if (!site.call.previous?.ran) await site.call.ran(ran);
+  return settled(site, await doneWith(site, checked, await afterHooks(site, checked, output, ms), outcome));
 }
 
 /** What a pass that has acted hands back: the result, or that its command goes on without it. */
@@ -107,9 +157,9 @@ async function concluded(
   checked: Checked,
   io: ToolIo,
   output: ToolOutput,
-  outcome?: CallOutcome,
+  end: { outcome?: CallOutcome; ms?: number },
 ): Promise<ToolResult> {
-  if (!output.background) return settled(site, await doneWith(site, checked, output, outcome));
+  if (!output.background) return finished(site, checked, output, end);
   const { id, outputPath } = io.task;
   const brief = checked.tool.brief(checked.input);
   const { files, hosts, place } = site;
@@ -128,9 +178,9 @@ async function recover(site: Site, checked: Checked, claim: Claim, io: ToolIo): 
     .catch((error: unknown): Recovery => ({ kind: 'unknown', check: String(error).slice(0, 500) }));
   switch (recovery.kind) {
     case 'done':
-      return concluded(site, checked, io, recovery.output, 'probed');
+      return concluded(site, checked, io, recovery.output, { outcome: 'probed' });
     case 'running':
-      return concluded(site, checked, io, await attempt(recovery.wait), 'adopted');
+      return concluded(site, checked, io, await attempt(recovery.wait), { outcome: 'adopted' });
     case 'notDone':
       return run(site, checked, io);
     case 'unknown':

@@ -1,5 +1,6 @@
 import { turnId } from '../src/core/paths.ts';
 import type { Hosts, JobFiles } from '../src/core/ports.ts';
+import { isLost } from '../src/core/store-error.ts';
 import type { Sha } from '../src/shapes/ids.ts';
 import type { JobEnd, JobRecord, JobState } from '../src/shapes/job.ts';
 import { alive } from './alive.ts';
@@ -13,8 +14,11 @@ export async function closeJob(hosts: Hosts, { config, end, state }: CloseInput)
   const { job, at } = jobPlace();
   await alive(hosts, async () => {
     const files = await hosts.job(job);
-    const sealed = await sealOpenStep(files, job, state, at);
-    const result = sealed.answer ? await answerText(files, sealed.answer.node) : '';
+    // A damaged transcript must not keep a job from ending: what can't be sealed stays open in the record.
+    const sealed = await sealOpenStep(files, job, state, at).catch(orIfLost(state));
+    const result = sealed.answer
+      ? await answerText(files, sealed.answer.node).catch(orIfLost(sealed.answer.brief))
+      : '';
     const record: JobRecord = {
       v: 1,
       id: job,
@@ -41,6 +45,13 @@ async function sealOpenStep(files: JobFiles, job: string, state: JobState, at: n
   const { head, ctx } = await sealStep(files, { head: state.head, results, notes: [], ctx: last.ctx, place });
   const { open: _sealed, ...rest } = last;
   return { ...state, head, last: { ...rest, head, ctx } };
+}
+
+function orIfLost<T>(instead: T): (error: unknown) => T {
+  return (error) => {
+    if (!isLost(error)) throw error;
+    return instead;
+  };
 }
 
 /** The text of an answer. */

@@ -1,10 +1,11 @@
 import { callDir } from '../src/core/paths.ts';
-import type { Hosts } from '../src/core/ports.ts';
+import type { Hosts, JobFiles, OwnedCall } from '../src/core/ports.ts';
+import { isLost } from '../src/core/store-error.ts';
 import type { ToolInput, ToolResult } from '../src/shapes/call.ts';
 import type { Agent } from '../src/shapes/job.ts';
 import type { Rules } from '../src/shapes/permission.ts';
 import type { ToolUseBlock } from '../src/shapes/message.ts';
-import { alive } from './alive.ts';
+import { alive, type Life } from './alive.ts';
 import { runCall } from './call-runner.ts';
 import { failedCall } from './map-result.ts';
 import { turnPlace } from './place.ts';
@@ -30,29 +31,34 @@ export async function runTool(hosts: Hosts, input: ToolInput): Promise<ToolResul
         const text = `The worker died ${ownership.owners} times in this call. It is not tried again; find another way, or smaller steps.`;
         return { kind: 'done', done: await failedCall({ files, place, hosts }, text, 'unknown') };
       }
-      case 'owned': {
-        const agent = await readShared<Agent>(files.blobs, input.agent);
-        const rules = await readShared<Rules>(files.blobs, input.rules);
-        const { message } = await files.transcript.read(input.reply);
-        const use = message.content.filter((block): block is ToolUseBlock => block.type === 'tool_use')[place.index]!;
-        const site: Site = {
-          hosts,
-          files,
-          agent,
-          rules,
-          use,
-          input,
-          place,
-          life,
-          call: ownership.call,
-          seen: await loadSeen(files.blobs, input.ctx),
-        };
+      case 'owned':
         try {
-          return await runCall(site);
+          return await runCall(await siteOf(ownership.call, files, life));
+        } catch (error) {
+          if (!isLost(error)) throw error;
+          return { kind: 'done', done: { dropped: { reason: 'broken', text: error.message } } };
         } finally {
           await ownership.call.release();
         }
-      }
     }
   });
+
+  async function siteOf(call: OwnedCall, files: JobFiles, life: Life): Promise<Site> {
+    const agent = await readShared<Agent>(files.blobs, input.agent);
+    const rules = await readShared<Rules>(files.blobs, input.rules);
+    const { message } = await files.transcript.read(input.reply);
+    const use = message.content.filter((block): block is ToolUseBlock => block.type === 'tool_use')[place.index]!;
+    return {
+      hosts,
+      files,
+      agent,
+      rules,
+      use,
+      input,
+      place,
+      life,
+      call,
+      seen: await loadSeen(files.blobs, input.ctx),
+    };
+  }
 }

@@ -11,6 +11,7 @@ import { connectionConfig } from './service/connection.ts';
 import { distFile } from './service/dist-file.ts';
 import { type Env, homePath, openHome, taskQueue } from './service/home.ts';
 import { announceWorker } from './service/worker-folder.ts';
+import { wakeLocked } from './wake-locked.ts';
 
 /** Workflows kept in memory; a woken one that is not there replays its short history. */
 const CACHED_WORKFLOWS = 200;
@@ -57,6 +58,9 @@ export async function runWorker(env: Env, log: (line: string) => void): Promise<
     });
     const running = worker.run();
     const leave = announceWorker(home.workers);
+    wakeLocked(client, queue).catch((error: unknown) =>
+      log(`jobs that wait for credentials were not woken: ${String(error)}`),
+    );
     const stopReaper = startReaper({
       home: home.home,
       homeKey: hosts.homeKey,

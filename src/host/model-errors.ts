@@ -96,7 +96,7 @@ export const missingKey =
 const badCredentials = (said: string): string =>
   `the model API refused the credentials: ${said}; set valid ones and start again: export ANTHROPIC_API_KEY=… && nightshift up`;
 const unpaid = (said: string): string =>
-  `the model API wants to be paid: ${said}; add credit to the account, or use another key: export ANTHROPIC_API_KEY=… && nightshift up`;
+  `the model API wants to be paid: ${said}; add credit to the account and tell the job: nightshift resume JOB; or use another key: export ANTHROPIC_API_KEY=… && nightshift up`;
 
 /** At most 500 characters on one line, without anything that opens a door. */
 export function scrub(text: string, secrets: readonly string[]): string {

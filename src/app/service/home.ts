@@ -154,7 +154,11 @@ function homeId(path: string): string {
 
 function readId(path: string): string | undefined {
   const file = join(path, 'id');
-  if (!existsSync(file)) return undefined;
+  if (!existsSync(file)) {
+    const isInTheWay = statSync(path, { throwIfNoEntry: false })?.isDirectory() === false;
+    if (isInTheWay) throw homeError(path, Object.assign(new Error('no folder'), { code: 'EEXIST' }));
+    return undefined;
+  }
   const id = readFileSync(file, 'utf8').trim();
   if (ID.test(id)) return id;
   throw new HomeError(
