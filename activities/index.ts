@@ -6,6 +6,7 @@ import type { TaskEnd, TaskInput } from '../src/shapes/task.ts';
 import { addRules, type AddRulesInput } from './add-rules.ts';
 import { callModel } from './call-model.ts';
 import { closeJob, type CloseInput } from './close-job.ts';
+import { countLost, type LostInput } from './count-lost.ts';
 import { notify, type NotifyInput } from './notify.ts';
 import { openJob, type OpenInput } from './open-job.ts';
 import { runTool } from './run-tool.ts';
@@ -15,6 +16,7 @@ import { endTask, watchTask } from './watch-task.ts';
 export type Activities = {
   openJob(input: OpenInput): Promise<OpenResult>;
   callModel(input: ModelInput): Promise<ModelResult>;
+  countLost(input: LostInput): Promise<{ spent: number }>;
   runTool(input: ToolInput): Promise<ToolResult>;
   watchTask(input: TaskInput): Promise<TaskEnd>;
   endTask(input: TaskInput): Promise<TaskEnd>;
@@ -27,6 +29,7 @@ export function createActivities(hosts: Hosts): Activities {
   return {
     openJob: (input) => openJob(hosts, input),
     callModel: (input) => callModel(hosts, input),
+    countLost: (input) => countLost(hosts, input),
     runTool: (input) => runTool(hosts, input),
     watchTask: (input) => watchTask(hosts, input),
     endTask: (input) => endTask(hosts, input),

@@ -1,5 +1,5 @@
 import { activityInfo } from '@temporalio/activity';
-import { parseTaskWorkflowId, parseTurnId } from '../src/core/paths.ts';
+import { askingName, parseTaskWorkflowId, parseTurnId } from '../src/core/paths.ts';
 
 /**
  * Where in a job an activity of a turn runs. `at`: when the workflow scheduled it, the same on every attempt; `asking`
@@ -10,7 +10,7 @@ export type TurnPlace = { job: string; turn: number; workflowId: string; at: num
 export function turnPlace(): TurnPlace {
   const info = activityInfo();
   const { workflowId, runId } = info.workflowExecution!;
-  const asking = `${runId}/${info.activityId}`;
+  const asking = askingName(runId, info.activityId);
   return { ...parseTurnId(workflowId), workflowId, at: info.scheduledTimestampMs, asking };
 }
 

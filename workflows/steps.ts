@@ -44,7 +44,7 @@ const aside = proxyActivities<Activities>({
   retry: { maximumAttempts: 5, nonRetryableErrorTypes: never },
 });
 
-export const { openJob, addRules, closeJob, endTask } = small;
+export const { openJob, addRules, closeJob, countLost, endTask } = small;
 export const { callModel } = model;
 /** One pass of a call. Its activity is known by the call, so that whoever finds a process of it can ask whether it is still wanted. */
 export function runTool(input: ToolInput): Promise<ToolResult> {

@@ -7,7 +7,7 @@ import {
   sleep,
   workflowInfo,
 } from '@temporalio/workflow';
-import { parseTurnId } from '../src/core/paths.ts';
+import { askingName, parseTurnId } from '../src/core/paths.ts';
 import { partition } from '../src/core/partition.ts';
 import type { CallRef, Reason } from '../src/shapes/call.ts';
 import type { ModelResult } from '../src/shapes/model.ts';
@@ -16,7 +16,7 @@ import { dropped, runBatch } from './batch.ts';
 import { waiting } from './messages.ts';
 import { listen, type Box } from './listen.ts';
 import { isLong } from './run-length.ts';
-import { callModel, QUIET_WAIT_MS } from './steps.ts';
+import { callModel, countLost, QUIET_WAIT_MS } from './steps.ts';
 
 /** Replies in a row that may be cut at the output limit before the turn gives up. */
 const MAX_CUTS = 3;
@@ -65,6 +65,10 @@ async function think(input: TurnInput, s: TurnState, box: Box): Promise<TurnResu
         purse: s.purse,
       }),
     )
+    .catch(async (error: unknown) => {
+      await payLost(s, error);
+      throw error;
+    })
     .finally(() => {
       box.model = undefined;
     });
@@ -97,6 +101,17 @@ async function think(input: TurnInput, s: TurnState, box: Box): Promise<TurnResu
     case 'cancelled':
       return undefined; // the loop knows why
   }
+}
+
+/** A worker that died while its request was being cancelled could not say what that cost, and nobody asks again. */
+async function payLost(s: TurnState, error: unknown): Promise<void> {
+  if (!(error instanceof ActivityFailure) || !error.activityId) return;
+  const asking = askingName(workflowInfo().runId, error.activityId);
+  const { spent } = await CancellationScope.nonCancellable(() =>
+    countLost({ step: s.step + 1, try: s.tries ?? 0, asking }),
+  );
+  s.spent += spent;
+  s.purse -= spent;
 }
 
 /** Moves what the model now has out of the turn's hands: results, notes, read files, money. */

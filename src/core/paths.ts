@@ -7,6 +7,8 @@ export const callDir = (turn: number, step: number, index: number): string => `t
 export const spoolDir = (turn: number, step: number, tries: number): string => `spool/${turn}/${step}.${tries}`;
 export const toolResultFile = (turn: number, step: number, index: number, ext: 'txt' | 'json'): string =>
   `tool-results/${turn}.${step}.${index}.${ext}`;
+/** Names one asking of the model by its activity: the same on every attempt, and never used again. */
+export const askingName = (runId: string, activityId: string): string => `${runId}/${activityId}`;
 /** Where the model can read what a background task prints. */
 export const taskOutputFile = (task: string): string => `tool-results/${task}.txt`;
 export const eventsFile = 'events.jsonl';

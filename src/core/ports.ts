@@ -267,6 +267,8 @@ export interface ModelIo {
 /** The model's API. The only door to it: whoever asks a model pays through here. */
 export interface ModelClient {
   request(request: ModelRequest, io: ModelIo): Promise<ModelOutcome>;
+  /** What an asking cost of which no outcome came back, in micro-dollars; `spool` and `asking` as in `ModelIo`. */
+  costOfLost(spool: string, asking: string): Promise<Micros>;
   cost(model: string, usage: Usage, at: number, prices?: unknown): Micros | undefined;
 }
 

@@ -7,6 +7,7 @@ export const CRASH_WINDOWS = {
   'seal.after-append': 'The transcript holds the results of a step; the model was not asked yet.',
   'model.before-request': 'Everything is ready to ask the model; nothing was sent and no attempt is on record.',
   'model.after-reply': 'The whole reply is in the spool and paid; neither the transcript nor the server knows it.',
+  'model.after-cancel': 'A request was cancelled while its reply came; nobody has counted what it cost.',
   'reply.before-append': 'The reply is told to watchers; the transcript does not hold it yet.',
   'reply.after-append': 'The transcript holds the reply; the server does not know that the model has answered.',
   'tool.owned': 'A process has the call; nothing says what it is about to do.',
@@ -54,6 +55,7 @@ function ofModel(model: ModelClient, at: At): ModelClient {
       await at('model.before-request');
       const outcome = await model.request(request, io);
       if (outcome.kind === 'reply') await at('model.after-reply');
+      if (outcome.kind === 'cancelled') await at('model.after-cancel');
       return outcome;
     },
   };

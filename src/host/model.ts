@@ -56,6 +56,9 @@ export function createModelClient(options: ModelClientOptions): ModelClient {
         if (running.get(io.spool) === mine) running.delete(io.spool);
       }
     },
+    async costOfLost(spool, asking) {
+      return (await openSpool(spool)).tell(asking);
+    },
     cost(model, usage, at, prices) {
       const price = priceOf(model, at, options.prices, PriceOverride.safeParse(prices ?? {}).data);
       return price && cost(usage, price);
