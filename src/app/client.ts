@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { WorkflowHandle } from '@temporalio/client';
 import type { Note } from '../shapes/call.ts';
 import { JobId } from '../shapes/ids.ts';
-import type { JobConfig, JobInput, JobMemo, JobRecord, JobState, JobView } from '../shapes/job.ts';
+import type { JobConfig, JobInput, JobMemo, JobState, JobView } from '../shapes/job.ts';
 import type { Limits } from '../shapes/limits.ts';
 import type { TurnView } from '../shapes/turn.ts';
 import { CliError, Exit, isServiceError, unknownError } from './cli-error.ts';
@@ -14,6 +14,9 @@ const JOB = 'job';
 /** A query needs a worker, and there may be none. In ms. */
 const QUERY_LIMIT = 2_000;
 const LOOK_EVERY = 400;
+
+/** What somebody who waits for a job hears: how it stands, that the server went away, that it is back. */
+export type Heard = { onInfo?(info: JobInfo): void; onLost?(text: string): void; onBack?(): void };
 
 /** Everything a person does with jobs. It talks to the server and reads the jobs' folders; it needs no worker. */
 export class JobClient {
@@ -61,43 +64,34 @@ export class JobClient {
   /** As `describe`, `undefined` where there is no such job. With the server away a job that has ended is still found. */
   async find(id: string): Promise<JobInfo | undefined> {
     if (!JobId.safeParse(id).success || !this.store.has(id)) return undefined;
-    const record = await this.store.record(id);
     try {
       const seen = await this.#door.call(async ({ client, taskQueue }) => {
         const found = await client.workflow.getHandle(id).describe();
         return found.taskQueue === taskQueue ? found : undefined;
       });
       if (seen?.status.name === 'RUNNING') return openJob(id, seen.memo?.[JOB], seen.startTime.getTime());
-      if (record !== undefined) return this.#ended(record);
-      if (seen === undefined) return undefined;
-      return lostJob(id, (seen.closeTime ?? seen.startTime).getTime(), `the server says it is ${seen.status.name}`);
+      const endedAt = (seen?.closeTime ?? seen?.startTime)?.getTime();
+      const how = `the server says it is ${seen?.status.name.toLowerCase() ?? 'of another home'}`;
+      return (await this.#recorded(id)) ?? (await this.#lost(id, how, endedAt));
     } catch (error) {
-      if (isNotFound(error)) return record === undefined ? undefined : this.#ended(record);
-      if (record !== undefined && isServiceError(error)) return this.#ended(record);
+      if (isNotFound(error)) return (await this.#recorded(id)) ?? this.#lost(id, 'the server does not know it');
+      const ended = isServiceError(error) ? await this.#recorded(id) : undefined;
+      if (ended !== undefined) return ended;
       throw error;
     }
   }
 
   /** All jobs of this home, newest first. */
   async list(): Promise<JobInfo[]> {
-    const ids = await this.store.ids();
-    const records = new Map<string, JobRecord>();
-    for (const id of ids) {
-      const record = await this.store.record(id);
-      if (record !== undefined) records.set(id, record);
-    }
     const open = await this.#listOpen();
     const jobs = new Map<string, JobInfo>();
-    for (const [id, info] of open) {
-      const record = records.get(id);
+    for (const id of await this.store.ids()) {
+      const info = open.get(id);
+      const ended = await this.#recorded(id);
       // The list lags a little: of a job that has just ended the record is newer, of one that was opened again older.
-      if (record === undefined || info.startedAt >= record.endedAt) jobs.set(id, info);
-    }
-    for (const id of ids) {
-      if (jobs.has(id)) continue;
-      const record = records.get(id);
-      const info = record === undefined ? await this.find(id) : await this.#ended(record);
-      if (info !== undefined) jobs.set(id, info);
+      const isOpen = info !== undefined && (ended === undefined || info.startedAt >= ended.updatedAt);
+      const known = isOpen ? info : (ended ?? (await this.find(id)));
+      if (known !== undefined) jobs.set(id, known);
     }
     return [...jobs.values()].sort((a, b) => b.startedAt - a.startedAt || a.id.localeCompare(b.id));
   }
@@ -168,20 +162,16 @@ export class JobClient {
   }
 
   /**
-   * Waits until a job is done, failed, stopped, cancelled or idle. It outlives the server: `onLost` hears once that it
-   * went away, `onBack` that it answers again.
+   * Waits until a job is done, failed, stopped, cancelled or idle, however often the server goes away meanwhile.
    */
-  async settle(
-    id: string,
-    signal: AbortSignal,
-    heard: { onLost?(text: string): void; onBack?(): void } = {},
-  ): Promise<JobInfo> {
+  async settle(id: string, signal: AbortSignal, heard: Heard = {}): Promise<JobInfo> {
     let lost = false;
     for (;;) {
       try {
         const info = await this.describe(id);
         if (lost) heard.onBack?.();
         lost = false;
+        heard.onInfo?.(info);
         if (isSettled(info)) return info;
       } catch (error) {
         if (!isServiceError(error)) throw error;
@@ -203,9 +193,20 @@ export class JobClient {
     }, 30_000);
   }
 
-  async #ended(record: JobRecord): Promise<JobInfo> {
-    const config = await readConfig(this.store, record.id, record.config).catch(() => ({ title: record.id, dir: '' }));
-    return endedJob(record, config);
+  /** Read after the server was asked: a job that ends meanwhile writes its record first. */
+  async #recorded(id: string): Promise<JobInfo | undefined> {
+    const record = await this.store.record(id);
+    if (record === undefined) return undefined;
+    return endedJob(record, await readConfig(this.store, id, record.config).catch(() => ({ title: id, dir: '' })));
+  }
+
+  /** A job that ran and is neither open nor recorded. A folder without events is of a start that failed: no job. */
+  async #lost(id: string, how: string, endedAt?: number): Promise<JobInfo | undefined> {
+    const events = await this.store.events(id);
+    const last = events.at(-1);
+    if (last === undefined) return undefined;
+    const opened = events.find((event) => event.kind === 'job.opened');
+    return lostJob(id, how, { title: opened?.title ?? id, dir: opened?.dir ?? '', at: endedAt ?? last.at });
   }
 
   async #whileOpen(id: string, act: (handle: WorkflowHandle) => Promise<unknown>): Promise<boolean> {

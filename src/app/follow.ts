@@ -10,6 +10,9 @@ import { paintFor } from './paint.ts';
 /** How following ended: the job settled, or the person left. */
 export type Followed = { kind: 'settled'; info: JobInfo } | { kind: 'detached' };
 
+/** A job of which nothing was heard for so long has nobody to do it, in ms. */
+const SILENT_AFTER = 15_000;
+
 /** Hands every event of a job to `take`, from the first one, until the job settles or Ctrl-C. Deaths of server and worker only delay it. */
 export async function followEvents(
   jobs: JobClient,
@@ -23,7 +26,13 @@ export async function followEvents(
     detached = true;
     stop.abort();
   });
+  let limit = '';
   const settled = jobs.settle(id, stop.signal, {
+    onInfo: ({ status, why, text = '' }) => {
+      if (status !== 'waiting' || why !== 'limit' || text === limit) return;
+      limit = text;
+      view.say(`${text}; it goes on with more: nightshift resume ${id} --max-usd X --max-steps N`);
+    },
     onLost: () => view.say('the Temporal server does not answer; waiting for it, the job goes on'),
     onBack: () => view.say('the Temporal server is back'),
   });
@@ -31,9 +40,11 @@ export async function followEvents(
     () => stop.abort(),
     () => stop.abort(),
   );
+  const silent = setTimeout(() => view.say('no worker has taken the job yet: nightshift status'), SILENT_AFTER);
   try {
     let taken = 0;
     for await (const event of jobs.store.follow(id, stop.signal)) {
+      clearTimeout(silent);
       view.take(event);
       taken += 1;
     }
@@ -46,6 +57,7 @@ export async function followEvents(
     if (detached && !isServiceError(error)) return { kind: 'detached' };
     throw error;
   } finally {
+    clearTimeout(silent);
     stop.abort();
     restore();
   }

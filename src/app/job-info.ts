@@ -73,18 +73,20 @@ export function endedJob(record: JobRecord, config: { title: string; dir: string
   };
 }
 
-/** A job that neither runs nor left a record: ended from outside, or never begun. */
-export function lostJob(id: string, at: number, how: string): JobInfo {
+/** A job that neither runs nor left a record: ended from outside, or the server lost it. `at`: when it was last heard of. */
+export function lostJob(id: string, how: string, known: { title: string; dir: string; at: number }): JobInfo {
+  const { title, dir, at } = known;
+  const text = `${how}, and it left no record; what it did so far: nightshift show ${id}`;
   return {
     id,
     open: false,
-    title: id,
-    dir: '',
+    title,
+    dir,
     status: 'failed',
     why: 'error',
+    text,
     prompts: [],
     asked: 0,
-    text: `${how}; it left no record. Its transcript is kept: nightshift show ${id}`,
     startedAt: at,
     updatedAt: at,
   };

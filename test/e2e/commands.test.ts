@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { answerPrompt } from '../../src/app/answer-prompt.ts';
@@ -103,6 +103,15 @@ test('a job stops at its limit with 5, and goes on with a higher one', async () 
   expect((await c.run(['resume', 'bound'])).err).toContain('it has nothing to go on with');
 });
 
+test('a job that asks at its limit says so to whoever follows it, and goes on when it is raised', async () => {
+  const running = c.begin(['run', '--name', 'asks-more', '--max-steps', '1', '--on-limit', 'ask', 'many steps']);
+  await running.said('it goes on with more: nightshift resume asks-more');
+  expect(await c.json(['ls', '--status', 'waiting'])).toMatchObject([{ id: 'asks-more', why: 'limit' }]);
+  expect((await c.run(['resume', 'asks-more'])).err).toContain('nightshift resume asks-more --max-usd');
+  expect((await c.run(['resume', 'asks-more', '--max-steps', '9'])).code).toBe(0);
+  expect(await running.end).toMatchObject({ code: 0, out: 'All steps done.\n' });
+});
+
 test('Ctrl-C ends the watching; interrupt and cancel end what runs, and a message opens it again', async () => {
   const running = c.begin(['run', '--name', 'slow', '--allow', 'Bash', 'be slow']);
   await running.said('● Bash sleep 60');
@@ -131,7 +140,7 @@ test('a followed job outlives server and worker, and the command that follows it
   process.kill(worker.pid, 'SIGKILL');
   expect(await running.end).toMatchObject({ code: 0, out: 'Outlived.\n' });
   expect(await c.json(['show', 'long'])).toMatchObject({
-    turns: [{ steps: [{ calls: [{ outcome: 'adopted', owners: 2 }] }, {}] }],
+    turns: [{ steps: [{ calls: [{ outcome: expect.stringMatching(/^(adopted|probed)$/), owners: 2 }] }, {}] }],
   });
   expect(c.model.requests().filter((request) => request.refused)).toEqual([]);
 });
@@ -168,6 +177,31 @@ test('with no worker up an answer is recorded within two seconds, and takes effe
       accepted: false,
       why: expect.stringContaining('answered before: allow by ann@desk'),
     });
+  } finally {
+    await r.close();
+  }
+});
+
+test('a job that was ended behind our back is seen as failed, and a start that failed leaves no job', async () => {
+  const r = await rig({ steps: [{ calls: [bash('echo once >> once.txt')] }, { text: 'done' }] });
+  try {
+    const id = await r.start('ask me');
+    await r.event(id, 'prompt.opened');
+    await r.temporal.workflow.getHandle(id).terminate('by hand');
+    mkdirSync(join(r.home.jobs, 'never-begun'));
+    expect(await r.client.list()).toMatchObject([
+      {
+        id,
+        title: 'ask me',
+        dir: r.dir,
+        open: false,
+        status: 'failed',
+        why: 'error',
+        text: expect.stringContaining('it left no record'),
+      },
+    ]);
+    await expect(r.client.describe('never-begun')).rejects.toMatchObject({ exitCode: 3 });
+    await expect(r.client.send(id, 'go on')).rejects.toMatchObject({ exitCode: 1 });
   } finally {
     await r.close();
   }

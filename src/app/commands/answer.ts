@@ -2,7 +2,7 @@ import { hostname, userInfo } from 'node:os';
 import type { Answer } from '../../shapes/prompt.ts';
 import { type Answered, answerPrompt, parsePromptId } from '../answer-prompt.ts';
 import { refuseBelowJob } from '../below-job.ts';
-import { CliError, Exit, unknownError, usageError } from '../cli-error.ts';
+import { CliError, Exit, explainError, unknownError, usageError } from '../cli-error.ts';
 import type { JobClient } from '../client.ts';
 import { type Io, print, printJson, tell } from '../io.ts';
 import { openJobs } from '../open-jobs.ts';
@@ -16,6 +16,9 @@ export type AnswerOptions = {
   interrupt?: boolean;
   json?: boolean;
 };
+
+/** What is told of one answer; `error`: there is no such prompt. */
+type Told = Answered & { error?: CliError };
 
 /** `allow ID…`: the calls run. */
 export function allow(ids: string[], options: AnswerOptions, io: Io): Promise<number> {
@@ -32,26 +35,32 @@ async function answerAll(verb: 'allow' | 'deny', ids: string[], options: AnswerO
   const input = checkArguments(verb, ids, options);
   const jobs = await openJobs(io);
   if (jobs === undefined) {
-    if (options.all === true) return report(verb, [], false, options, io);
+    if (options.all === true) return report(verb, [], options, io);
     throw unknownError(`there is no prompt ${ids[0]}`, 'No job was ever started in this home.');
   }
   try {
     const chosen = options.all === true ? (await readInbox(jobs)).map((item) => item.id) : [...new Set(ids)];
-    const answered: Answered[] = [];
-    let unknown: CliError | undefined;
-    for (const id of chosen) {
-      try {
-        answered.push(await answerPrompt(jobs, await toAnswer(jobs, verb, id, options, input)));
-      } catch (error) {
-        if (!(error instanceof CliError) || error.exitCode !== Exit.unknown) throw error;
-        unknown ??= error;
-        answered.push({ id, job: parsePromptId(id)?.job ?? '', accepted: false, why: 'unknown' });
-        tell(io, `error: ${error.message}${error.fix === undefined ? '' : `\n${error.fix}`}`);
-      }
-    }
-    return report(verb, answered, unknown !== undefined, options, io);
+    const answered = await Promise.all(chosen.map((id) => answerOne(jobs, verb, id, options, input)));
+    for (const { error } of answered) if (error !== undefined) tell(io, explainError(error, false).text);
+    return report(verb, answered, options, io);
   } finally {
     await jobs.close();
+  }
+}
+
+/** An unknown prompt among several does not keep the others from being answered. */
+async function answerOne(
+  jobs: JobClient,
+  verb: 'allow' | 'deny',
+  id: string,
+  options: AnswerOptions,
+  input: Record<string, unknown> | undefined,
+): Promise<Told> {
+  try {
+    return await answerPrompt(jobs, await toAnswer(jobs, verb, id, options, input));
+  } catch (error) {
+    if (!(error instanceof CliError) || error.exitCode !== Exit.unknown) throw error;
+    return { id, job: parsePromptId(id)?.job ?? '', accepted: false, why: 'there is no such prompt', error };
   }
 }
 
@@ -113,12 +122,16 @@ function userName(): string {
   }
 }
 
-function report(verb: string, answered: Answered[], unknown: boolean, options: AnswerOptions, io: Io): number {
-  if (options.json === true) printJson(io, answered);
+function report(verb: string, answered: Told[], options: AnswerOptions, io: Io): number {
+  if (options.json === true)
+    printJson(
+      io,
+      answered.map(({ id, job, accepted, why }) => ({ id, job, accepted, why })),
+    );
   else if (answered.length === 0) print(io, 'No question waits for an answer.');
-  else for (const one of answered) if (one.why !== 'unknown') print(io, line(verb, one));
+  else for (const one of answered) if (one.error === undefined) print(io, line(verb, one));
   if (answered.length === 0 || answered.some((one) => one.accepted !== false)) return Exit.ok;
-  return unknown ? Exit.unknown : Exit.failed;
+  return answered.some((one) => one.error !== undefined) ? Exit.unknown : Exit.failed;
 }
 
 function line(verb: string, one: Answered): string {

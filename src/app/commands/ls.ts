@@ -30,6 +30,8 @@ export type JobRow = {
   dir: string;
 };
 
+/** So many event files are read at once. */
+const READERS = 8;
 /** Without `--all` a job that ended so long ago is left out, in ms. */
 const RECENT = 7 * 24 * 3_600_000;
 
@@ -44,7 +46,9 @@ export async function ls(options: LsOptions, io: Io): Promise<number> {
         (options.all === true || job.open || now - job.updatedAt < RECENT) &&
         (options.status === undefined || job.status === options.status),
     );
-    const rows = jobs === undefined ? [] : await Promise.all(wanted.map((job) => readRow(jobs, job)));
+    const rows = jobs === undefined ? [] : await mapSome(wanted, READERS, (job) => readRow(jobs, job));
+    // The server knows only when the newest run of a job began.
+    rows.sort((a, b) => (a.startedAt < b.startedAt ? 1 : -1));
     if (options.json === true) printJson(io, rows);
     else if (rows.length > 0)
       print(io, jobTable(rows, { now, width: io.stdout.columns ?? 100, paint: paintFor(io.isTTY, io.env) }).join('\n'));
@@ -56,7 +60,7 @@ export async function ls(options: LsOptions, io: Io): Promise<number> {
 }
 
 /** One job with what its events say of it. */
-export async function readRow(jobs: JobClient, job: JobInfo): Promise<JobRow> {
+async function readRow(jobs: JobClient, job: JobInfo): Promise<JobRow> {
   return rowOf(job, foldEvents(await jobs.store.events(job.id)));
 }
 
@@ -87,6 +91,17 @@ function emptyText(jobs: number, options: LsOptions): string {
   return options.status === undefined
     ? 'No job is open. Older ones: nightshift ls --all'
     : `No job is ${options.status}.`;
+}
+
+/** Like `Promise.all` over a map, with at most `width` at once. */
+async function mapSome<T, R>(list: readonly T[], width: number, map: (entry: T) => Promise<R>): Promise<R[]> {
+  const results: R[] = [];
+  const entries = list.entries();
+  const lane = async (): Promise<void> => {
+    for (const [n, entry] of entries) results[n] = await map(entry);
+  };
+  await Promise.all(Array.from({ length: width }, lane));
+  return results;
 }
 
 function iso(at: number): string {
