@@ -55,12 +55,6 @@ export function wordFrom(word: BashWord, start: number): BashWord | undefined {
   return wordOf(word.raw, [{ kind: 'text', text: first.text.slice(start) }, ...rest], word.splits);
 }
 
-/** The text of a word up to its first unknown place. */
-export function knownPrefix(word: BashWord): string {
-  const [first] = word.pieces;
-  return first?.kind === 'text' ? first.text : '';
-}
-
 function tildePieces(text: string, assigned: ReadonlySet<string>): Piece[] {
   if (assigned.size > 0) return [{ kind: 'unknown' }, { kind: 'text', text: text.replace(/^[^/]*/, '') }];
   if (text === '~') return [{ kind: 'home' }];

@@ -31,11 +31,6 @@ export function relativePath(path: string, folder: string): string | undefined {
   return path.slice(folder === '/' ? 1 : folder.length + 1);
 }
 
-/** The last part of a path. */
-export function baseName(path: string): string {
-  return path.slice(path.lastIndexOf('/') + 1);
-}
-
 /** The folder of an absolute path. */
 export function parentPath(path: string): string {
   return path.slice(0, path.lastIndexOf('/')) || '/';

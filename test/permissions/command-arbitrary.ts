@@ -192,7 +192,7 @@ const { script } = fc.letrec<Record<'script' | 'statement' | 'simple' | 'word' |
   (tie) => ({
     substitution: fc.oneof(
       { depthSize: 'small', maxDepth: 3 },
-      fc.constantFrom('$(ls)', '`ls`', '$(<x)', '<(ls)', '$(cat x)'),
+      fc.constantFrom('$(ls)', '`ls`', '$(<data)', '<(ls)', '$(cat data)'),
       fc
         .tuple(
           fc.constantFrom(

@@ -88,7 +88,8 @@ export function createBash() {
 function layOut(work: string): void {
   mkdirSync(join(work, 'd'), { recursive: true });
   writeFileSync(join(work, 'f.txt'), 'text\nmore text\n');
-  writeFileSync(join(work, 'x'), 'rm x\n');
+  writeFileSync(join(work, 'x'), 'x\n');
+  writeFileSync(join(work, 'data'), 'rm x\n');
   writeFileSync(join(work, 'd/g.txt'), 'more\n');
 }
 
