@@ -55,7 +55,7 @@ export function walkScript(script: ParsedScript, source: string): Findings {
   const unclear = new Set<string>();
   let processSubstitution = false;
   let problem: string | undefined;
-  let wanders = false;
+  let wanders = /\bCDPATH\b/.test(source);
   let text = source;
   let folders: Folders = [[]];
   let role: BashCommand['role'] = 'run';

@@ -248,6 +248,7 @@ describe('files that a command names', () => {
     ['cat ~/.ssh/id', env, 'deny'],
     ['cd ~/.ssh && cat id', env, 'deny'],
     ['cd ~ && cd .ssh; cat id', env, 'deny'],
+    ['CDPATH=/home/dev; cd .ssh; cat id', env, 'ask'],
     ['cat .e*', env, 'ask'],
     ['cat *', env, 'allow'],
     ['cat .en?', env, 'ask'],
