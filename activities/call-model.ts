@@ -16,6 +16,7 @@ import { liveText } from './live-text.ts';
 import { turnPlace, type TurnPlace } from './place.ts';
 import { readShared } from './read-blob.ts';
 import { sealStep } from './seal-step.ts';
+import { isSilenced, stopFailureHooks, stopHooks, submittedNotes } from './turn-hooks.ts';
 
 const CUT_TEXT =
   'Your last reply was cut off at the output limit. Go on exactly where it stopped, without repeating what you said; ask for smaller pieces of work at a time.';
@@ -28,19 +29,25 @@ export async function callModel(hosts: Hosts, input: ModelInput): Promise<ModelR
   async function ask(life: Life): Promise<ModelResult> {
     const files = await hosts.job(place.job);
     const agent = await readShared<Agent>(files.blobs, input.agent);
+    const where = { place, input, signal: life.cancelled };
+    const submitted = await submittedNotes({ hosts, files, agent }, where);
+    if (isSilenced(submitted, input)) return silenced(files, input, place, submitted.refused);
     const sealed = await sealStep(files, {
       head: input.head,
       ...(input.results ? { results: input.results } : {}),
-      notes: input.append ?? [],
+      notes: submitted.notes,
       ctx: input.ctx,
       place,
       lead: leadOf(input, agent),
     });
     announce(files, input, place);
+    if (submitted.stop !== undefined) {
+      return { ...baseOf(sealed, 0), kind: 'stopped', why: 'hook', text: submitted.stop };
+    }
     const request = await requestOf(files, agent, sealed.head);
     const outcome = await send({ hosts, files, agent, request, input, place, life });
     await files.events.flush();
-    return resultOf({ hosts, files, agent, input, place, sealed, outcome });
+    return resultOf({ hosts, files, agent, input, place, life, sealed, outcome });
   }
 
   /** What is lost does not come back by trying again: the turn ends, and says what is lost. */
@@ -48,6 +55,15 @@ export async function callModel(hosts: Hosts, input: ModelInput): Promise<ModelR
     if (!isLost(error)) throw error;
     return { kind: 'failed', error: error.message, head: input.head, spent: 0 };
   }
+}
+
+/** A hook kept back all that there was to say: the answer that the turn had stands, else it ends. */
+async function silenced(files: JobFiles, input: ModelInput, place: StepPlace, why = ''): Promise<ModelResult> {
+  announce(files, input, place);
+  const base = baseOf(input, 0);
+  if (input.step === 1 || input.head === null) return { ...base, kind: 'stopped', why: 'hook', text: why };
+  const { message } = await files.transcript.read(input.head);
+  return { ...base, kind: 'answer', brief: clipBytes(spokenText(message.content), 200) };
 }
 
 type StepPlace = TurnPlace & { step: number };
@@ -106,6 +122,7 @@ type Answered = {
   agent: Agent;
   input: ModelInput;
   place: StepPlace;
+  life: Life;
   sealed: { head: Sha | null; ctx: Ctx };
   outcome: ModelOutcome;
 };
@@ -114,7 +131,7 @@ async function resultOf(asked: Answered): Promise<ModelResult> {
   const { hosts, files, place, sealed, outcome } = asked;
   const { turn, step } = place;
   const { spent } = outcome;
-  const base = { spent, head: sealed.head, ...(sealed.ctx.files ? { files: sealed.ctx.files } : {}) };
+  const base = baseOf(sealed, spent);
   const failed = (error: string, until: number | null): void =>
     files.events.write({ at: hosts.now(), kind: 'model.failed', turn, step, error, until, spent });
   switch (outcome.kind) {
@@ -125,9 +142,11 @@ async function resultOf(asked: Answered): Promise<ModelResult> {
       return { ...base, kind: 'wait', until: outcome.until, why: outcome.why, text: outcome.text.slice(0, 200) };
     case 'too_long':
       failed(outcome.text, null);
+      await stopFailureHooks(asked, whereOf(asked), outcome.text);
       return { ...base, kind: 'too_long', text: outcome.text };
     case 'failed':
       failed(outcome.error, null);
+      await stopFailureHooks(asked, whereOf(asked), outcome.error);
       return { ...base, kind: 'failed', error: outcome.error };
     case 'over_budget':
       return { ...base, kind: 'over_budget', need: outcome.need };
@@ -138,6 +157,17 @@ async function resultOf(asked: Answered): Promise<ModelResult> {
 
 type Base = { spent: number; head: Sha | null; files?: Sha };
 
+const baseOf = ({ head, ctx }: { head: Sha | null; ctx: Ctx }, spent: number): Base => ({
+  spent,
+  head,
+  ...(ctx.files ? { files: ctx.files } : {}),
+});
+
+const whereOf = ({ place, input, life }: Answered) => ({ place, input, signal: life.cancelled });
+
+const spokenText = (content: Block[]): string =>
+  content.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join('\n');
+
 /** Puts a finished reply into the transcript and says what it asks for. */
 async function recordReply(asked: Answered, reply: Reply, base: Base): Promise<ModelResult> {
   const { hosts, files, place, sealed, agent } = asked;
@@ -145,7 +175,7 @@ async function recordReply(asked: Answered, reply: Reply, base: Base): Promise<M
   const nodes = await files.transcript.load(sealed.head);
   const content = uniqueCalls(reply.content, callIds(nodes.map((node) => node.message)));
   const uses = content.filter((block): block is ToolUseBlock => block.type === 'tool_use');
-  const text = content.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join('\n');
+  const text = spokenText(content);
   const calls = uses.map((use, index) => refOf(hosts, use, index));
   files.events.write({
     at: hosts.now(),
@@ -187,6 +217,9 @@ async function recordReply(asked: Answered, reply: Reply, base: Base): Promise<M
   }
   if (reply.stop === 'pause_turn' || reply.stop === 'max_tokens')
     return { ...base, head, kind: 'again', why: reply.stop };
+  const verdict = await stopHooks(asked, whereOf(asked), text);
+  if (!verdict) return { ...base, head, kind: 'cancelled' };
+  if (verdict.kind === 'goes_on') return { ...base, head, kind: 'again', why: 'stop_hook', note: verdict.note };
   return { ...base, head, kind: 'answer', brief: clipBytes(text, 200) };
 }
 

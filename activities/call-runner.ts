@@ -5,7 +5,6 @@ import type { Done, ToolResult } from '../src/shapes/call.ts';
 import type { CallOutcome } from '../src/shapes/event.ts';
 import type { HookVerdict } from '../src/shapes/hook.ts';
 import { afterHooks, callHooks, hasAfterHooks, heardBefore } from './call-hooks.ts';
-import { SILENCE } from './hook-stage.ts';
 import { deniedCall, doneWith, failedCall, settled } from './map-result.ts';
 import { decideCall, readResume, type Resume } from './permit.ts';
 import { readJson } from './read-blob.ts';
@@ -90,7 +89,7 @@ async function missingWorkspace({ hosts, agent }: Site): Promise<string | undefi
 
 /** Stages 5 to 8, for a call that nobody began before. */
 async function permitted(site: Site, first: Checked, io: ToolIo, resume: Resume | undefined): Promise<ToolResult> {
-  const before = resume ? ((await heardBefore(site)) ?? SILENCE) : await askBefore(site, first);
+  const before = resume ? await heardBefore(site) : await askBefore(site, first);
   if (!before) return settled(site, cutShort());
   const rewritten = resume ? undefined : before.input;
   const given = rewritten ? check(site, rewritten) : { kind: 'ok' as const, ...first };

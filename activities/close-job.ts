@@ -2,23 +2,30 @@ import { turnId } from '../src/core/paths.ts';
 import type { Hosts, JobFiles } from '../src/core/ports.ts';
 import { isLost } from '../src/core/store-error.ts';
 import type { Sha } from '../src/shapes/ids.ts';
-import type { JobEnd, JobRecord, JobState } from '../src/shapes/job.ts';
+import type { Agent, JobEnd, JobRecord, JobState } from '../src/shapes/job.ts';
 import { alive } from './alive.ts';
+import { sessionEndHooks } from './job-hooks.ts';
 import { jobPlace } from './place.ts';
+import { readShared } from './read-blob.ts';
 import { sealStep } from './seal-step.ts';
 
 export type CloseInput = { config: Sha; end: JobEnd; state: JobState };
 
 /** Seals what is open and writes the record: from then on the job needs no server to be known. */
 export async function closeJob(hosts: Hosts, { config, end, state }: CloseInput): Promise<void> {
-  const { job, at } = jobPlace();
-  await alive(hosts, async () => {
+  const { job, at, asking } = jobPlace();
+  await alive(hosts, async (life) => {
     const files = await hosts.job(job);
     // A damaged transcript must not keep a job from ending: what can't be sealed stays open in the record.
     const sealed = await sealOpenStep(files, job, state, at).catch(orIfLost(state));
     const result = sealed.answer
       ? await answerText(files, sealed.answer.node).catch(orIfLost(sealed.answer.brief))
       : '';
+    const agent =
+      state.agent === '' ? undefined : await readShared<Agent>(files.blobs, state.agent).catch(orIfLost(undefined));
+    if (agent) {
+      await sessionEndHooks({ hosts, files, agent }, { asking, signal: life.cancelled });
+    }
     const record: JobRecord = {
       v: 1,
       id: job,

@@ -10,6 +10,7 @@ import { countLost, type LostInput } from './count-lost.ts';
 import { notify, type NotifyInput } from './notify.ts';
 import { openJob, type OpenInput } from './open-job.ts';
 import { runTool } from './run-tool.ts';
+import { tellHooks, type TellHooksInput } from './tell-hooks.ts';
 import { endTask, watchTask } from './watch-task.ts';
 
 /** Every step that may be retried; the hosts are all they know of the outside. */
@@ -22,6 +23,7 @@ export type Activities = {
   endTask(input: TaskInput): Promise<TaskEnd>;
   addRules(input: AddRulesInput): Promise<{ sha: string }>;
   notify(input: NotifyInput): Promise<void>;
+  tellHooks(input: TellHooksInput): Promise<void>;
   closeJob(input: CloseInput): Promise<void>;
 };
 
@@ -35,6 +37,7 @@ export function createActivities(hosts: Hosts): Activities {
     endTask: (input) => endTask(hosts, input),
     addRules: (input) => addRules(hosts, input),
     notify: (input) => notify(hosts, input),
+    tellHooks: (input) => tellHooks(hosts, input),
     closeJob: (input) => closeJob(hosts, input),
   };
 }

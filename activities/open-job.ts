@@ -6,7 +6,9 @@ import { type Agent, JobConfig, type JobState, type OpenResult } from '../src/sh
 import { z } from 'zod';
 import { alive } from './alive.ts';
 import { jobPlace } from './place.ts';
-import { readJson } from './read-blob.ts';
+import { type HookSite } from './hook-stage.ts';
+import { sessionStartHooks } from './job-hooks.ts';
+import { readJson, readShared } from './read-blob.ts';
 
 export type OpenInput = { config: Sha; state: JobState };
 
@@ -15,8 +17,8 @@ const MAX_TOKENS = 32_000;
 
 /** Opens a job, or opens it again: checks what it needs, and writes down once what every request has in common. */
 export async function openJob(hosts: Hosts, input: OpenInput): Promise<OpenResult> {
-  const { job, at } = jobPlace();
-  return alive(hosts, async () => {
+  const { job, at, asking } = jobPlace();
+  return alive(hosts, async (life) => {
     const files = await hosts.job(job);
     try {
       const config = JobConfig.parse(await readJson(files.blobs, input.config));
@@ -28,9 +30,18 @@ export async function openJob(hosts: Hosts, input: OpenInput): Promise<OpenResul
       await files.removeRecord();
       if (input.state.agent !== '') {
         files.events.write({ at, kind: 'job.resumed' });
-        return { kind: 'opened', fresh: {} };
+        const agent = await readShared<Agent>(files.blobs, input.state.agent);
+        return await started({ hosts, files, agent }, 'resume', {});
       }
-      return await openFirst(hosts, files, config, at);
+      const { agent, fresh } = await openFirst(hosts, files, config, at);
+      return await started({ hosts, files, agent }, 'startup', fresh);
+
+      /** The last word before the job begins is that of its hooks. */
+      async function started(site: HookSite, source: 'startup' | 'resume', found: Fresh): Promise<OpenResult> {
+        const { note, stop } = await sessionStartHooks(site, { asking, signal: life.cancelled }, source);
+        if (stop !== undefined) return { kind: 'stopped', why: 'hook', text: stop, fresh: found };
+        return { kind: 'opened', fresh: found, ...(note ? { notes: [note] } : {}) };
+      }
     } catch (error) {
       if (isLost(error)) return failed(error.message);
       if (error instanceof z.ZodError) return failed(`The job's settings can't be read: ${z.prettifyError(error)}`);
@@ -39,7 +50,14 @@ export async function openJob(hosts: Hosts, input: OpenInput): Promise<OpenResul
   });
 }
 
-async function openFirst(hosts: Hosts, files: JobFiles, config: JobConfig, at: number): Promise<OpenResult> {
+type Fresh = Extract<OpenResult, { kind: 'opened' }>['fresh'];
+
+async function openFirst(
+  hosts: Hosts,
+  files: JobFiles,
+  config: JobConfig,
+  at: number,
+): Promise<{ agent: Agent; fresh: Fresh }> {
   const memory = await hosts.memory(config.dir);
   const tools = hosts.registry.list();
   const agent: Agent = {
@@ -56,6 +74,7 @@ async function openFirst(hosts: Hosts, files: JobFiles, config: JobConfig, at: n
     env: config.env,
     siblingAbort: config.siblingAbort,
     ...(config.prices === undefined ? {} : { prices: config.prices }),
+    ...(config.hooks.length > 0 ? { hooks: config.hooks } : {}),
   };
   const warnings = [...config.warnings, ...memory.warnings];
   const { title, dir, model, rules } = config;
@@ -67,8 +86,9 @@ async function openFirst(hosts: Hosts, files: JobFiles, config: JobConfig, at: n
     limits,
     onLimit,
     stay,
+    ...(config.hooks.some((hook) => hook.event === 'Notification') ? { notifies: true as const } : {}),
   };
-  return { kind: 'opened', fresh };
+  return { agent, fresh };
 }
 
 /** A tool that a deny rule forbids altogether is not offered. */

@@ -1,11 +1,13 @@
 import { clipBytes } from '../src/core/preview.ts';
-import type { Access } from '../src/core/ports.ts';
-import type { CallTraits, CheckedCall, PermissionContext } from '../src/permissions/call.ts';
+import type { CheckedCall, PermissionContext } from '../src/permissions/call.ts';
 import { decide, reasonText, stillAllowed } from '../src/permissions/chain.ts';
 import { suggestions } from '../src/permissions/suggestions.ts';
-import type { Decision } from '../src/shapes/permission.ts';
+import type { HookVerdict } from '../src/shapes/hook.ts';
+import type { Decision, DecisionReason } from '../src/shapes/permission.ts';
 import type { Answer, Prompt, PromptBody } from '../src/shapes/prompt.ts';
 import type { Sha } from '../src/shapes/ids.ts';
+import { factsOf } from './call-facts.ts';
+import { callHooks } from './call-hooks.ts';
 import { at, type Checked, type Site } from './site.ts';
 import { readJson } from './read-blob.ts';
 
@@ -16,14 +18,21 @@ export type Verdict =
   /** `input`: a person changed it. `resume`: what the next pass starts from. */
   | { kind: 'allow'; input?: Record<string, unknown>; resume: Sha }
   | { kind: 'ask'; prompt: Prompt; resume: Sha }
-  | { kind: 'deny'; text: string; interrupt?: boolean };
+  | { kind: 'deny'; text: string; interrupt?: boolean }
+  /** Hooks were cut before they had decided. */
+  | { kind: 'cut' };
 
 export async function readResume({ input, files }: Site): Promise<Resume | undefined> {
   return input.known?.resume ? readJson<Resume>(files.blobs, input.known.resume) : undefined;
 }
 
-/** Stage 6: the permission chain, a person's answer, or the question. */
-export async function decideCall(site: Site, checked: Checked, resume: Resume | undefined): Promise<Verdict> {
+/** Stage 6: the permission chain with the word of its hooks, a person's answer, or the question. */
+export async function decideCall(
+  site: Site,
+  checked: Checked,
+  resume: Resume | undefined,
+  before: HookVerdict,
+): Promise<Verdict> {
   const { files, hosts, place, input } = site;
   const inputHash = hosts.sha(JSON.stringify(checked.raw));
   const grant = input.known?.grant;
@@ -31,17 +40,62 @@ export async function decideCall(site: Site, checked: Checked, resume: Resume | 
   const saved = await files.blobs.put(JSON.stringify(state));
   if (grant && resume?.inputHash === inputHash) return answered(site, checked, grant, saved);
 
-  const { call, context } = facts(site, checked);
+  const { call: plain, context } = factsOf(site, checked);
+  const hook = chainHook(before);
+  const call = hook ? { ...plain, hook } : plain;
   const decision = decide(call, site.rules, context);
   tell(site, decision);
   switch (decision.behavior) {
     case 'allow':
       return { kind: 'allow', resume: saved };
     case 'deny':
-      return { kind: 'deny', text: `Permission to use ${checked.tool.name} was denied: ${reasonText(decision)}` };
+      return denied(site, checked, decision);
     case 'ask':
-      return { kind: 'ask', prompt: await question(site, checked, decision, call, context, state), resume: saved };
+      return asked(site, { checked, decision, call, context, state, saved });
   }
+}
+
+/** The word of the hooks as the chain takes it; who defers leaves it to a person. */
+function chainHook({ decision, reason = '', input }: HookVerdict): CheckedCall['hook'] {
+  if (decision === undefined || decision === 'block') return undefined;
+  const behavior = decision === 'defer' ? 'ask' : decision;
+  return { behavior, reason, ...(input ? { answered: true } : {}) };
+}
+
+async function denied(site: Site, checked: Checked, decision: Decision): Promise<Verdict> {
+  const why = reasonText(decision);
+  const text = `Permission to use ${checked.tool.name} was denied: ${why}`;
+  if (decision.reason.kind === 'hook') return { kind: 'deny', text };
+  const said = await callHooks(site, 'PermissionDenied', checked, { tool_use_id: site.use.id, reason: why });
+  if (!said) return { kind: 'cut' };
+  return { kind: 'deny', text: said.retry ? `${text} You may try this call again.` : text };
+}
+
+type Asked = {
+  checked: Checked;
+  decision: Decision;
+  call: CheckedCall;
+  context: PermissionContext;
+  state: Resume;
+  saved: Sha;
+};
+
+/** Hooks may answer instead of a person; what they allow passes the same door as a person's answer. */
+async function asked(site: Site, { checked, decision, call, context, state, saved }: Asked): Promise<Verdict> {
+  const proposals = suggestions(call, context);
+  const said = await callHooks(site, 'PermissionRequest', checked, { permission_suggestions: proposals });
+  if (!said) return { kind: 'cut' };
+  const reason: DecisionReason = { kind: 'hook', text: said.reason ?? '', event: 'PermissionRequest' };
+  if (said.decision === 'deny') {
+    tell(site, { behavior: 'deny', reason });
+    const text = `A PermissionRequest hook denied this ${checked.tool.name} call: ${said.reason}`;
+    return { kind: 'deny', text, ...(said.interrupt ? { interrupt: true } : {}) };
+  }
+  const needsAnswer = call.traits.requiresInteraction === true && (said.input === undefined || call.traits.mcp);
+  if (said.decision === 'allow' && !needsAnswer) {
+    return allowed(site, checked, said.input, { by: 'A PermissionRequest hook', reason, saved });
+  }
+  return { kind: 'ask', prompt: await question(site, checked, decision, proposals, context, state), resume: saved };
 }
 
 /** A person has answered for this very input; an edited one passes the same door again, with deny and ask rules in force. */
@@ -54,21 +108,32 @@ async function answered(site: Site, checked: Checked, grant: Answer, saved: Sha)
     return { kind: 'deny', text, ...(grant.interrupt ? { interrupt: true } : {}) };
   }
   const edited = grant.input ? await readJson<Record<string, unknown>>(site.files.blobs, grant.input) : undefined;
+  const reason: DecisionReason = { kind: 'person', ...(by ? { by } : {}) };
+  return allowed(site, checked, edited, { by: 'A person', reason, saved });
+}
+
+/** Lets a call through that somebody allowed: with a changed input only what its tool accepts and no rule stops. */
+async function allowed(
+  site: Site,
+  checked: Checked,
+  edited: Record<string, unknown> | undefined,
+  { by, reason, saved }: { by: string; reason: DecisionReason; saved: Sha },
+): Promise<Verdict> {
   const parsed = edited ? checked.tool.input.safeParse(edited) : undefined;
   if (parsed && !parsed.success) {
     return {
       kind: 'deny',
-      text: `A person allowed this call with a changed input, but ${checked.tool.name} does not accept that input. It was not run.`,
+      text: `${by} allowed this call with a changed input, but ${checked.tool.name} does not accept that input. It was not run.`,
     };
   }
-  const asked: Checked = edited ? { ...checked, raw: edited, input: parsed!.data } : checked;
-  const { call, context } = facts(site, asked);
+  const whole: Checked = edited ? { ...checked, raw: edited, input: parsed!.data } : checked;
+  const { call, context } = factsOf(site, whole);
   const objection = stillAllowed(call, site.rules, context, { edited: edited !== undefined });
   if (objection) {
     tell(site, objection);
-    return { kind: 'deny', text: `A person allowed this call, but it may not run: ${reasonText(objection)}` };
+    return { kind: 'deny', text: `${by} allowed this call, but it may not run: ${reasonText(objection)}` };
   }
-  tell(site, { behavior: 'allow', reason: { kind: 'person', ...(by ? { by } : {}) } });
+  tell(site, { behavior: 'allow', reason });
   return { kind: 'allow', resume: saved, ...(edited ? { input: edited } : {}) };
 }
 
@@ -76,7 +141,7 @@ async function question(
   site: Site,
   checked: Checked,
   decision: Decision,
-  call: CheckedCall,
+  proposals: string[],
   context: PermissionContext,
   state: Resume,
 ): Promise<Prompt> {
@@ -86,7 +151,7 @@ async function question(
     tool: tool.name,
     input: raw,
     reason: reasonText(decision),
-    suggestions: suggestions(call, context),
+    suggestions: proposals,
     cwd: context.cwd,
   };
   const key = `${place.turn}/${place.step}.${place.index}/${state.inputHash.slice(0, 8)}`;
@@ -121,42 +186,4 @@ function tell({ files, hosts, place }: Site, decision: Decision): void {
     reason,
     text: reasonText(decision),
   });
-}
-
-function facts(
-  { hosts, agent, input, files }: Site,
-  { tool, input: parsed, raw }: Checked,
-): { call: CheckedCall; context: PermissionContext } {
-  const cwd = input.ctx.cwd ?? agent.dir;
-  return {
-    call: { tool: tool.name, aliases: tool.aliases, input: raw, traits: traitsOf(tool.access(parsed, cwd)) },
-    context: {
-      cwd,
-      root: agent.dir,
-      home: hosts.userHome,
-      nightshiftHome: hosts.home,
-      readable: [`${files.dir}/tool-results`],
-      ...(input.ctx.mode ? { mode: input.ctx.mode } : {}),
-      resolve: (path) => ({ path, real: hosts.files.real(path) }),
-    },
-  };
-}
-
-function traitsOf(access: Access): CallTraits {
-  switch (access.kind) {
-    case 'read':
-    case 'search':
-    case 'edit':
-      return {
-        access: access.kind === 'edit' ? 'edit' : 'read',
-        paths: access.paths.map((path) => ({ path, use: access.kind })),
-      };
-    case 'bash':
-      return { access: 'bash', paths: [], command: access.command };
-    case 'fetch':
-      return { access: 'fetch', paths: [], url: access.url };
-    case 'other':
-    case 'none':
-      return { access: access.kind, paths: [] };
-  }
 }

@@ -15,9 +15,10 @@ export function turnPlace(): TurnPlace {
 }
 
 /** The same for an activity of the job itself. */
-export function jobPlace(): { job: string; at: number } {
+export function jobPlace(): { job: string; at: number; asking: string } {
   const info = activityInfo();
-  return { job: info.workflowExecution!.workflowId, at: info.scheduledTimestampMs };
+  const { workflowId, runId } = info.workflowExecution!;
+  return { job: workflowId, at: info.scheduledTimestampMs, asking: askingName(runId, info.activityId) };
 }
 
 /** The same for an activity of a task. */

@@ -11,7 +11,7 @@ import type { JobMemo, JobState, JobStatus, JobView } from '../src/shapes/job.ts
 import type { Answer, OpenPrompt, Prompt } from '../src/shapes/prompt.ts';
 import type { TurnState } from '../src/shapes/turn.ts';
 import * as messages from './messages.ts';
-import { addRules, notify } from './steps.ts';
+import { addRules, notify, tellHooks } from './steps.ts';
 import { listenToTasks, type Tasks } from './tasks.ts';
 import type { turn } from './turn.ts';
 
@@ -82,6 +82,10 @@ export function openDesk(id: string, s: JobState): Desk {
     const open: OpenPrompt = { ...prompt, id: `${id}:${++s.asked}` };
     s.prompts.push(open);
     publish();
+    if (s.notifies)
+      tellHooks({ agent: s.agent, prompt: open }).catch((error: unknown) =>
+        log.warn('hooks were not told', { error: String(error) }),
+      );
     const { key, tool, brief, since } = prompt;
     aside({ event: { kind: 'prompt.opened', id: open.id, key, tool, brief, since } });
     const early = s.early.find((answer) => answer.id === open.id);

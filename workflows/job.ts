@@ -47,6 +47,9 @@ export async function job(input: JobInput): Promise<JobEnd> {
       const opened = await openJob({ config: input.config, state: s });
       if (opened.kind === 'failed') return { status: 'failed', why: 'error', error: opened.error };
       Object.assign(s, opened.fresh);
+      if (opened.kind === 'stopped') return { status: 'stopped', why: 'hook', error: opened.text };
+      // With nothing to do there is no reason to wake the model.
+      if (opened.notes && (s.turnOpen || s.queue.length > 0)) s.queue.unshift(...opened.notes);
     }
     while (true) {
       if (desk.rollOver || isLong(s.limits.events)) await rollOver();
@@ -152,8 +155,15 @@ function nextState(s: JobState): TurnState {
     spent: 0,
   };
   if (!s.turnOpen || !s.last) return fresh;
-  const { step, cuts, tries, after } = s.last;
-  return { ...fresh, step, ...(cuts ? { cuts } : {}), ...(tries ? { tries } : {}), ...(after ? { after } : {}) };
+  const { step, cuts, tries, after, stopBlocks } = s.last;
+  return {
+    ...fresh,
+    step,
+    ...(cuts ? { cuts } : {}),
+    ...(tries ? { tries } : {}),
+    ...(after ? { after } : {}),
+    ...(stopBlocks === undefined ? {} : { stopBlocks }),
+  };
 }
 
 /** Takes over what a run came to. */
@@ -180,7 +190,7 @@ function settle(s: JobState, result: TurnResult): JobEnd | undefined {
       return { status: 'failed', why: 'error', error: result.error };
     case 'stopped':
       if (result.why === 'user') return { status: 'cancelled' };
-      if (result.why !== 'interrupt') {
+      if (result.why !== 'interrupt' && !(result.why === 'hook' && s.stay)) {
         return { status: 'stopped', why: jobWhy(result.why), ...(result.text ? { error: result.text } : {}) };
       }
       s.turnOpen = false;

@@ -18,6 +18,14 @@ const small = proxyActivities<Activities>({
   heartbeatTimeout: '10 seconds',
   retry: { initialInterval: '1 second', maximumInterval: '30 seconds', nonRetryableErrorTypes: never },
 });
+/** With hooks that a user wrote: what they may take is theirs to say. */
+const hooked = {
+  startToCloseTimeout: '28 hours',
+  heartbeatTimeout: '10 seconds',
+  retry: { initialInterval: '1 second', maximumInterval: '30 seconds', nonRetryableErrorTypes: never },
+} satisfies ActivityOptions;
+const opening = proxyActivities<Activities>({ ...common, ...hooked });
+const telling = proxyActivities<Activities>({ cancellationType: ActivityCancellationType.ABANDON, ...hooked });
 const model = proxyActivities<Activities>({
   ...common,
   startToCloseTimeout: '30 minutes',
@@ -44,7 +52,7 @@ const aside = proxyActivities<Activities>({
   retry: { maximumAttempts: 5, nonRetryableErrorTypes: never },
 });
 
-export const { openJob, addRules, closeJob, countLost, endTask } = small;
+export const { addRules, closeJob, countLost, endTask } = small;
 export const { callModel } = model;
 /** One pass of a call. Its activity is known by the call, so that whoever finds a process of it can ask whether it is still wanted. */
 export function runTool(input: ToolInput): Promise<ToolResult> {
@@ -52,6 +60,8 @@ export function runTool(input: ToolInput): Promise<ToolResult> {
   return proxyActivities<Activities>({ ...tool, activityId }).runTool(input);
 }
 export const { watchTask } = watch;
+export const { openJob } = opening;
+export const { tellHooks } = telling;
 export const { notify } = aside;
 
 /** Events of one run after which it hands over to a fresh one: a replay must fit into a workflow task on a busy machine. */

@@ -9,7 +9,7 @@ import {
 } from '@temporalio/workflow';
 import { askingName, parseTurnId } from '../src/core/paths.ts';
 import { partition } from '../src/core/partition.ts';
-import type { CallRef, Reason } from '../src/shapes/call.ts';
+import type { CallRef, Note, Reason } from '../src/shapes/call.ts';
 import type { ModelResult } from '../src/shapes/model.ts';
 import type { TurnInput, TurnResult, TurnState } from '../src/shapes/turn.ts';
 import { dropped, runBatch } from './batch.ts';
@@ -61,6 +61,7 @@ async function think(input: TurnInput, s: TurnState, box: Box): Promise<TurnResu
         ...(append.length > 0 ? { append } : {}),
         ...(open ? { results: open.calls.map((call) => open.done[call.index]!) } : {}),
         ...(s.after ? { after: s.after } : {}),
+        ...(s.stopBlocks === undefined ? {} : { stopBlocks: s.stopBlocks }),
         ctx: s.ctx,
         purse: s.purse,
       }),
@@ -77,6 +78,7 @@ async function think(input: TurnInput, s: TurnState, box: Box): Promise<TurnResu
     case 'calls':
       s.step += 1;
       s.cuts = undefined;
+      if (s.stopBlocks) s.stopBlocks = 0;
       s.open = { reply: result.head!, calls: result.calls, done: {} };
       return isRepeated(s, result.same, input.limits.sameCall)
         ? { kind: 'stopped', why: 'same_call', state: sealedAs(s, 'broken') }
@@ -87,7 +89,7 @@ async function think(input: TurnInput, s: TurnState, box: Box): Promise<TurnResu
       if (s.inbox.length > 0) return undefined;
       return { kind: 'answer', answer: result.head!, brief: result.brief, state: s };
     case 'again':
-      return again(s, result.why);
+      return result.why === 'stop_hook' ? goOn(s, result.note) : again(s, result.why);
     case 'wait':
       return pause(input, s, box, result);
     case 'over_budget':
@@ -134,6 +136,14 @@ function again(s: TurnState, why: 'max_tokens' | 'pause_turn'): TurnResult | und
   if (why === 'pause_turn' || s.cuts <= MAX_CUTS) return undefined;
   const error = `The reply was cut at the output limit ${s.cuts} times in a row. Ask for smaller pieces, or raise the limit of output tokens.`;
   return { kind: 'failed', error, state: s };
+}
+
+/** The reply stands, but a hook has something to say about it that the model has to hear. */
+function goOn(s: TurnState, note: Note): undefined {
+  s.step += 1;
+  s.cuts = undefined;
+  s.stopBlocks = (s.stopBlocks ?? 0) + 1;
+  s.inbox.unshift(note);
 }
 
 /** Waits as a durable timer, or until somebody wakes it; costs nothing meanwhile. */

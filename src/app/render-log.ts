@@ -53,6 +53,8 @@ function detail(event: JobEvent): string {
       return `${event.id} ${event.brief}`;
     case 'task.ended':
       return `${event.id} ${event.status}: ${event.summary}`;
+    case 'hook.ended':
+      return `${event.event} ${event.hook}: ${event.decision ?? event.status} in ${event.ms} ms${event.text ? ` ${event.text}` : ''}`;
     case 'prompt.opened':
       return `${event.id} ${event.tool} ${event.brief}`;
     case 'prompt.answered':

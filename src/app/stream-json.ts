@@ -116,6 +116,16 @@ export function createStreamJson(
         return [system('task_started', { task_id: event.id, description: event.brief, output_file: event.outputFile })];
       case 'task.ended':
         return [system('task_notification', { task_id: event.id, status: event.status, summary: event.summary })];
+      case 'hook.ended':
+        return [
+          system('hook_response', {
+            hook_event: event.event,
+            hook_name: event.hook,
+            outcome: event.status,
+            decision: event.decision ?? null,
+            output: event.text ?? '',
+          }),
+        ];
       case 'job.closed':
       case 'turn.started':
       case 'turn.ended':
@@ -123,6 +133,9 @@ export function createStreamJson(
       case 'call.decided':
       case 'call.asked':
       case 'events.lost':
+        return [];
+      // A kind of a later version.
+      default:
         return [];
     }
   }

@@ -1,5 +1,9 @@
 /** Names of everything below a job's folder and a home, in one place. Relative; joined by `/`. */
 export const jobDir = (job: string): string => `jobs/${job}`;
+/** Ledger folder of what the hooks of one event came to; `place` is that of a call, a turn, or empty for the job. */
+export const hooksDir = (place: string, what: string): string => `${place === '' ? '' : `${place}/`}hooks/${what}`;
+/** Beginning of the mark that the handlers of a job's hooks carry; `dir` is their ledger folder, absent: all of them. */
+export const hooksMark = (home: string, job: string, dir = ''): string => `hooks@${home}/${job}/${dir}`;
 export const turnDir = (turn: number): string => `turns/${turn}`;
 /** Ledger folder of one call. Never keyed by the tool_use id alone: ids repeat over jobs. */
 export const callDir = (turn: number, step: number, index: number): string => `turns/${turn}/${step}.${index}`;

@@ -31,7 +31,7 @@ export interface Events {
 }
 
 /** What an owner of a call left behind. `corrupt`: a fact was there and can't be read. */
-export type Previous = { owners: number; pre?: unknown; claim?: unknown; corrupt?: true };
+export type Previous = { owners: number; claim?: unknown; ran?: unknown; corrupt?: true };
 
 /** A call that this process owns. The facts are written by rename, each at most once. */
 export interface OwnedCall {
@@ -42,6 +42,8 @@ export interface OwnedCall {
   pre(value: unknown): Promise<void>;
   claim(value: unknown): Promise<void>;
   result(value: unknown): Promise<void>;
+  /** After its effect: what it came to, before others had their say about it. */
+  ran(value: unknown): Promise<void>;
   /** Gives the call back. Without a result (somebody must be waited for) the next pass starts clean. */
   release(): Promise<void>;
 }

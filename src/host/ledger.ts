@@ -33,8 +33,8 @@ const held = new Map<string, Promise<void>>();
 
 /**
  * The record of how far each call got. A call's folder holds `owner.1`, `owner.2` … (every owner that died in it, and
- * the living one), made by link(2) of a finished file so that each number has exactly one winner, and the facts `pre`,
- * `claim` and `result`. Who follows a dead owner takes the next number; nothing is ever replaced. So neither clocks nor
+ * the living one), made by link(2) of a finished file so that each number has exactly one winner, and the facts `claim`,
+ * `ran` and `result`. Who follows a dead owner takes the next number; nothing is ever replaced. So neither clocks nor
  * attempt numbers are needed.
  */
 export function openLedger(options: LedgerOptions): Ledger {
@@ -158,19 +158,19 @@ async function takeOver(
 ): Promise<{ kind: 'owned'; call: OwnedCall } | { kind: 'done'; result: unknown }> {
   const result = await readFact(join(dir, 'result'));
   if (result.kind === 'there') return { kind: 'done', result: result.value };
-  const pre = await readFact(join(dir, 'pre'));
+  const ran = await readFact(join(dir, 'ran'));
   const claim = await readFact(join(dir, 'claim'));
-  if (pre.kind === 'corrupt') options.warn(`${join(dir, 'pre')} is damaged and counts as absent`);
+  if (ran.kind === 'corrupt') options.warn(`${join(dir, 'ran')} is damaged and counts as absent`);
   if (claim.kind === 'corrupt') options.warn(`${join(dir, 'claim')} is damaged: what the call did is unknown`);
   if (result.kind === 'corrupt') options.warn(`${join(dir, 'result')} is damaged: what the call did is unknown`);
   const corrupt = claim.kind === 'corrupt' || result.kind === 'corrupt';
   const previous: Previous = {
     owners: place.dead,
-    ...(pre.kind === 'there' && { pre: pre.value }),
+    ...(ran.kind === 'there' && { ran: ran.value }),
     ...(claim.kind === 'there' && { claim: claim.value }),
     ...(corrupt && { corrupt }),
   };
-  const isFirst = place.dead === 0 && pre.kind !== 'there' && claim.kind !== 'there' && !corrupt;
+  const isFirst = place.dead === 0 && ran.kind !== 'there' && claim.kind !== 'there' && !corrupt;
   return { kind: 'owned', call: ownedCall(dir, place, isFirst ? undefined : previous) };
 }
 
@@ -181,7 +181,7 @@ function ownedCall(
 ): OwnedCall {
   let finished = false;
   let released = false;
-  const write = async (fact: 'pre' | 'claim' | 'result', value: unknown): Promise<void> => {
+  const write = async (fact: 'claim' | 'ran' | 'result', value: unknown): Promise<void> => {
     if (released) throw new Error(`${fact} of ${dir} cannot be written: the call was given back.`);
     await writeFact(join(dir, fact), value);
   };
@@ -189,7 +189,7 @@ function ownedCall(
     dir,
     owners: place.dead + 1,
     ...(previous && { previous }),
-    pre: (value) => write('pre', value),
+    ran: (value) => write('ran', value),
     claim: (value) => write('claim', value),
     async result(value) {
       await write('result', value);

@@ -1,3 +1,4 @@
+import type { HookDecision, HookEvent, HookOutcome } from './hook.ts';
 import type { Usage } from './message.ts';
 import type { Micros } from './ids.ts';
 import type { JobStatus, JobWhy } from './job.ts';
@@ -50,6 +51,16 @@ export type JobEvent = { at: number } & (
     } & CallPlace)
   /** A call's command goes on in the background. */
   | ({ kind: 'task.started'; id: string; task: TaskEntry['kind']; brief: string; outputFile: string } & CallPlace)
+  /** A handler of a hook has ended; turn, step and index as far as the event has them. */
+  | ({
+      kind: 'hook.ended';
+      event: HookEvent;
+      hook: string;
+      status: HookOutcome['status'];
+      ms: number;
+      decision?: HookDecision;
+      text?: string;
+    } & Partial<CallPlace>)
   | { kind: 'task.ended'; id: string; status: TaskStatus; exitCode: number | null; summary: string }
   | { kind: 'prompt.opened'; id: string; key: string; tool: string; brief: string; since: number }
   | { kind: 'prompt.answered'; id: string; behavior: string; used: boolean; by?: string; message?: string }

@@ -114,7 +114,7 @@ export type OpenResult =
       notes?: Note[];
     }
   /** A hook wants the job not to begin. */
-  | { kind: 'stopped'; why: 'hook'; text: string }
+  | { kind: 'stopped'; why: 'hook'; text: string; fresh: Extract<OpenResult, { kind: 'opened' }>['fresh'] }
   | { kind: 'failed'; error: string };
 
 export const JobStatus = z.enum(['running', 'waiting', 'idle', 'done', 'failed', 'stopped', 'cancelled']);

@@ -13,6 +13,8 @@ export type ModelInput = {
   results?: Done[];
   /** Why the last reply of this step did not end it. */
   after?: 'max_tokens' | 'pause_turn';
+  /** Stop hooks that kept this turn going, in a row; absent: none did. */
+  stopBlocks?: number;
   ctx: Ctx;
   purse: Micros;
 };
@@ -22,6 +24,8 @@ export type ModelResult = { spent: Micros; head: Sha | null; files?: Sha } & (
   | { kind: 'calls'; calls: CallRef[]; same: string; cut?: true }
   | { kind: 'answer'; brief: string }
   | { kind: 'again'; why: 'pause_turn' | 'max_tokens' }
+  /** A hook keeps the turn going and says why. */
+  | { kind: 'again'; why: 'stop_hook'; note: Note }
   | { kind: 'too_long'; text: string }
   | { kind: 'wait'; until: number | null; why: WaitWhy; text: string }
   | { kind: 'over_budget'; need: Micros }

@@ -56,7 +56,8 @@ export const DecisionReason = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('mode'), mode: Mode, text: z.string().optional() }),
   z.object({ kind: z.literal('safety'), text: z.string() }),
   z.object({ kind: z.literal('tool'), text: z.string() }),
-  z.object({ kind: z.literal('hook'), text: z.string() }),
+  /** `event`: absent for `PreToolUse`. */
+  z.object({ kind: z.literal('hook'), text: z.string(), event: z.string().optional() }),
   z.object({ kind: z.literal('default'), text: z.string() }),
   z.object({ kind: z.literal('person'), by: z.string().optional() }),
 ]);

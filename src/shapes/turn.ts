@@ -26,6 +26,8 @@ export type TurnState = {
   tries?: number;
   /** Why the last reply did not end its step. */
   after?: 'max_tokens' | 'pause_turn';
+  /** Stop hooks that kept this turn going, in a row since its last call; absent: none ever did. */
+  stopBlocks?: number;
   reason?: Reason;
   rollOver?: boolean;
 };

@@ -73,14 +73,14 @@ describe('a call of one process', () => {
       dir: join(home, KEY),
       owners: 1,
     });
-    await call.pre({ hooks: [] });
     await call.claim({ before: 'a' });
+    await call.ran({ output: 'a' });
     expect(await ledger.resultOf(KEY)).toBeUndefined();
     await call.result({ text: 'ünï \ud800', n: [1, null] });
     await call.release();
     expect(await ledger.own(KEY, patience())).toEqual({ kind: 'done', result: { text: 'ünï \ud800', n: [1, null] } });
     expect(await ledger.resultOf(KEY)).toEqual({ text: 'ünï \ud800', n: [1, null] });
-    expect(readdirSync(join(home, KEY)).sort()).toEqual(['claim', 'owner.1', 'pre', 'result']);
+    expect(readdirSync(join(home, KEY)).sort()).toEqual(['claim', 'owner.1', 'ran', 'result']);
   });
 
   it('is joined by a second pass, also through another ledger of the job', async () => {
@@ -102,12 +102,12 @@ describe('a call of one process', () => {
     await first.release();
     const second = await Promise.race(passes);
     expect({ owners: second.owners, previous: second.previous }).toEqual({ owners: 1 });
-    await second.pre({ asked: true });
+    await second.ran({ output: 'b' });
     await second.release();
     await second.release();
     for (const pass of passes) await (await pass).release();
     const later = await own();
-    expect(later.previous).toEqual({ owners: 0, pre: { asked: true } });
+    expect(later.previous).toEqual({ owners: 0, ran: { output: 'b' } });
     await later.release();
     await expect(later.claim({})).rejects.toThrow(/claim of .* cannot be written: the call was given back/);
   });
@@ -140,7 +140,7 @@ describe('a call of one process', () => {
 describe('a call whose owner died', () => {
   it.each([
     ['after it became owner', 'own', undefined],
-    ['after its claim', 'claim', { pre: { hooks: 'ran' }, claim: { effect: 1 } }],
+    ['after its claim', 'claim', { claim: { effect: 1 }, ran: { output: 1 } }],
   ])('is taken over with what is known: %s', async (_, step, facts) => {
     const pass = await processAt(step);
     await pass.kill();
@@ -273,11 +273,11 @@ describe('a damaged record', () => {
     expect(await ledger.resultOf(KEY)).toBe('unknown');
   });
 
-  it('of the hooks counts as absent', async () => {
-    leave(KEY, 'pre', '');
+  it('of an output counts as absent', async () => {
+    leave(KEY, 'ran', '');
     const call = await own();
     expect(call.previous).toBeUndefined();
-    expect(warnings).toEqual([expect.stringMatching(/pre is damaged and counts as absent/)]);
+    expect(warnings).toEqual([expect.stringMatching(/ran is damaged and counts as absent/)]);
     await call.release();
   });
 });

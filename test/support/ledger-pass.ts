@@ -57,8 +57,8 @@ await input.next();
 if (step === 'race') await race();
 const call = await owned('turns/1/0.0');
 if (step === 'claim' || step === 'result') {
-  await call.pre({ hooks: 'ran' });
   await call.claim({ effect: 1 });
+  await call.ran({ output: 1 });
 }
 if (step === 'result') await call.result({ text: 'done' });
 if (step === 'slow') {
