@@ -39,7 +39,7 @@ export interface OwnedCall {
   readonly dir: string;
   readonly owners: number;
   readonly previous?: Previous;
-  pre(value: unknown): Promise<void>;
+  /** Before its effect: enough to find out later whether it happened. */
   claim(value: unknown): Promise<void>;
   result(value: unknown): Promise<void>;
   /** After its effect: what it came to, before others had their say about it. */
