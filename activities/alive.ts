@@ -38,8 +38,19 @@ export async function alive<T>(hosts: Hosts, body: (life: Life) => Promise<T>): 
       },
     };
     return await Promise.race([body(life), letGo]);
+  } catch (error) {
+    throw withoutSecrets(error, hosts);
   } finally {
     clearInterval(beat);
     release();
   }
+}
+
+/** A failure goes into the server's history, with its stack and its causes. */
+function withoutSecrets(error: unknown, hosts: Hosts): unknown {
+  for (let one = error, depth = 0; one instanceof Error && depth < 10; one = one.cause, depth += 1) {
+    one.message = hosts.scrub(one.message);
+    if (one.stack !== undefined) one.stack = hosts.scrub(one.stack);
+  }
+  return error;
 }

@@ -3,6 +3,7 @@ import { homedir, hostname } from 'node:os';
 import { dirname, join } from 'node:path';
 import { rgPath } from '@vscode/ripgrep';
 import type { Hosts } from '../core/ports.ts';
+import { scrubber } from '../core/scrub.ts';
 import { shaOf } from '../host/blobs.ts';
 import { childEnv } from '../host/child-env.ts';
 import { type CrashWindow, withCrashWindows } from '../host/crash-windows.ts';
@@ -15,6 +16,7 @@ import { loadMemory, userFolders } from '../host/memory.ts';
 import { createModelClient } from '../host/model.ts';
 import { pauseBy } from '../host/pause.ts';
 import { createSearch } from '../host/search.ts';
+import { secretsOf } from '../host/secrets.ts';
 import { createShell } from '../host/shell.ts';
 import { builtinTools } from '../tools/builtin.ts';
 import { createRegistry } from '../tools/registry.ts';
@@ -49,11 +51,12 @@ export function createHosts(options: {
     });
   const folder = env[PAUSE];
   const pause = folder ? pauseBy(folder) : undefined;
+  const scrub = scrubber(secretsOf(env));
   const hosts: Hosts = {
     home: home.home,
     homeKey: homeKey(home),
     hostName: hostname(),
-    job: createJobOpener(home.home, { ledger }),
+    job: createJobOpener(home.home, { ledger, scrub }),
     model: createModelClient({ env: () => env, prices: loadPrices() }),
     files: createFiles(pause && (() => pause('file.before-rename' satisfies CrashWindow))),
     search: createSearch(rgPath),
@@ -68,6 +71,7 @@ export function createHosts(options: {
         today: new Date().toISOString().slice(0, 10),
       }),
     sha: shaOf,
+    scrub,
     childEnv: (jobEnv, mark) => childEnv(env, jobEnv, mark),
     userHome,
     holdToken,

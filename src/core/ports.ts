@@ -6,6 +6,7 @@ import type { Effect, Outcome } from '../shapes/effect.ts';
 import type { JobEvent } from '../shapes/event.ts';
 import type { Micros, Sha } from '../shapes/ids.ts';
 import type { ModelRequest, Reply, WaitWhy } from '../shapes/model.ts';
+import type { Scrub } from './scrub.ts';
 
 /** Content-addressed blobs of one job. `put` returns after the bytes are safe on disk; `get` checks the hash. */
 export interface Blobs {
@@ -329,6 +330,8 @@ export interface Hosts {
   /** Facts about the workspace for the system prompt. */
   environment(dir: string): Promise<{ git: boolean; platform: string; today: string }>;
   sha(bytes: Uint8Array | string): Sha;
+  /** Takes the runner's own credentials out of a text. */
+  scrub: Scrub;
   /** The environment that a job's child processes get: no key, no address of ours. */
   childEnv(env: Record<string, string>, mark: string): Record<string, string>;
   /** The person's home folder. */

@@ -1,6 +1,7 @@
 import { type FileHandle, open } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Events } from '../core/ports.ts';
+import type { Scrub } from '../core/scrub.ts';
 import type { JobEvent } from '../shapes/event.ts';
 import { errorCode, makeFolder } from './durable-file.ts';
 
@@ -11,9 +12,14 @@ const LINE_END = 0x0a;
 /**
  * Appends events to a file: whole lines, in order, all of one tick with one write, so that lines of several processes
  * do not mix. It never throws: what a full disk refuses is counted, and told in an event as soon as there is room.
+ * `scrub` takes out of every text what nobody may read.
  */
-export function createEvents(path: string, options: { now?: () => number; maxWaiting?: number } = {}): Events {
-  const { now = Date.now, maxWaiting = MAX_WAITING } = options;
+export function createEvents(
+  path: string,
+  options: { now?: () => number; maxWaiting?: number; scrub?: Scrub | undefined } = {},
+): Events {
+  const { now = Date.now, maxWaiting = MAX_WAITING, scrub } = options;
+  const lineOf = (event: JobEvent): Buffer => Buffer.from(`${JSON.stringify(event, scrub && scrubbed(scrub))}\n`);
   let waiting: Buffer[] = [];
   let waitingBytes = 0;
   let lost = { lines: 0, error: '' };
@@ -64,7 +70,11 @@ export function createEvents(path: string, options: { now?: () => number; maxWai
   };
 }
 
-const lineOf = (event: JobEvent): Buffer => Buffer.from(`${JSON.stringify(event)}\n`);
+/** Every text of an event, however deep it lies. */
+const scrubbed =
+  (scrub: Scrub) =>
+  (_key: string, value: unknown): unknown =>
+    typeof value === 'string' ? scrub(value) : value;
 
 /** Appends lines with one write; `done`: so many of them are whole in the file. */
 async function appendLines(path: string, lines: Buffer[]): Promise<{ done: number; error?: unknown }> {

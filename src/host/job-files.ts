@@ -1,6 +1,7 @@
 import { isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { eventsFile, jobDir } from '../core/paths.ts';
 import type { JobFiles, Ledger } from '../core/ports.ts';
+import type { Scrub } from '../core/scrub.ts';
 import { JobId } from '../shapes/ids.ts';
 import { createBlobs } from './blobs.ts';
 import { makeFolder, writeDurably } from './durable-file.ts';
@@ -11,11 +12,11 @@ import { createTranscript } from './transcript-store.ts';
 /** Folder of the blobs, below the job's folder. */
 export const blobsDir = 'blobs';
 
-/** What a job's files are made with: `ledger` gets the absolute folder of the job. */
-export type JobFilesOptions = { ledger: (dir: string) => Ledger };
+/** What a job's files are made with: `ledger` gets the absolute folder of the job; events pass `scrub`. */
+export type JobFilesOptions = { ledger: (dir: string) => Ledger; scrub?: Scrub };
 
 /** Everything of one job below a home (absolute); makes the job's folder. @throws StoreError, or an error for a bad id. */
-export async function openJobFiles(home: string, job: string, { ledger }: JobFilesOptions): Promise<JobFiles> {
+export async function openJobFiles(home: string, job: string, { ledger, scrub }: JobFilesOptions): Promise<JobFiles> {
   const id = JobId.parse(job);
   const dir = join(home, jobDir(id));
   await makeFolder(dir);
@@ -26,7 +27,7 @@ export async function openJobFiles(home: string, job: string, { ledger }: JobFil
     blobs,
     transcript: createTranscript(blobs),
     ledger: ledger(dir),
-    events: createEvents(join(dir, eventsFile)),
+    events: createEvents(join(dir, eventsFile), { scrub }),
     writeRecord: (record) => writeRecord(dir, record),
     removeRecord: () => removeRecord(dir),
     async keepResult(name, bytes) {

@@ -1,3 +1,4 @@
+import { scrubber } from '../core/scrub.ts';
 import type { WaitWhy } from '../shapes/model.ts';
 
 /**
@@ -100,10 +101,10 @@ const unpaid = (said: string): string =>
 
 /** At most 500 characters on one line, without anything that opens a door. */
 export function scrub(text: string, secrets: readonly string[]): string {
-  const hidden = secrets
-    .filter((secret) => secret.length >= 4)
-    .reduce((rest, secret) => rest.replaceAll(secret, '[key]'), text);
-  const plain = hidden
+  const plain = scrubber(
+    secrets,
+    4,
+  )(text)
     .replace(/sk-ant-[\w-]+/g, '[key]')
     .replace(/(bearer\s+)[^\s"',]+/gi, '$1[key]')
     .replace(/(\/\/)[^/\s@]+@/g, '$1[key]@')

@@ -3,6 +3,7 @@ import { appendFile, mkdtemp, readFile, rm, stat, truncate, unlink, writeFile } 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { SCRUBBED, scrubber } from '../../src/core/scrub.ts';
 import { followEvents, readEvents } from '../../src/host/event-reader.ts';
 import { createEvents } from '../../src/host/events.ts';
 import type { JobEvent } from '../../src/shapes/event.ts';
@@ -31,6 +32,37 @@ describe('events', () => {
     expect(times(log.events)).toEqual(range(1_000));
     expect(log.skipped).toBe(0);
     expect((await stat(path)).mode & 0o777).toBe(0o600);
+  });
+
+  it('hold nothing that their scrubber takes out, however deep it lies', async () => {
+    const events = createEvents(path, { scrub: scrubber(['n-key-1234"']) });
+    const calls = [
+      {
+        index: 0,
+        id: 'a',
+        name: 'Bash',
+        brief: 'b',
+        safe: false,
+        input: { list: ['x\n-key-1234"', { y: 'n-key-1234"' }] },
+      },
+    ];
+    const usage = { input: 1, output: 1, cacheRead: 0, cacheWrite5m: 0, cacheWrite1h: 0 };
+    events.write({
+      at: 1,
+      kind: 'model.ended',
+      turn: 1,
+      step: 1,
+      text: 'n-key-1234"',
+      calls,
+      stop: null,
+      usage,
+      spent: 1,
+    });
+    await events.flush();
+    expect(JSON.parse(await readFile(path, 'utf8'))).toMatchObject({
+      text: SCRUBBED,
+      calls: [{ input: { list: ['x\n-key-1234"', { y: SCRUBBED }] } }],
+    });
   });
 
   it('of several writers do not mix', async () => {
