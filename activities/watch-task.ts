@@ -34,7 +34,7 @@ export async function endTask(hosts: Hosts, input: TaskInput): Promise<TaskEnd> 
     if (found.kind !== 'running') return told(hosts, task, { kind: 'gone' });
     await found.run.kill();
     const left = await hosts.shell.adopt(task.dir);
-    return told(hosts, task, left.kind === 'ended' ? left : { kind: 'ended', exit: { code: null, why: 'killed' } });
+    return told(hosts, task, left.kind === 'ended' ? left : { kind: 'stopped' });
   });
 }
 

@@ -27,6 +27,9 @@ export const waiting = defineSignal<[{ why: WaitWhy; until: number | null; text:
 export const taskStarted = defineSignal<[TaskEntry]>('taskStarted');
 export const taskEnded = defineSignal<[TaskEnd]>('taskEnded');
 
+// A task, from its job. A signal, because a cancel of a task that is gone would look like a success.
+export const endNow = defineSignal('endNow');
+
 // A turn, from its job.
 export const answer = defineSignal<[Answer]>('answer');
 export const note = defineSignal<[Note]>('note');

@@ -3,7 +3,7 @@ import { taskWorkflowId } from '../src/core/paths.ts';
 import type { Note } from '../src/shapes/call.ts';
 import type { JobState } from '../src/shapes/job.ts';
 import type { TaskEnd, TaskEntry } from '../src/shapes/task.ts';
-import { taskEnded, taskStarted } from './messages.ts';
+import { endNow, taskEnded, taskStarted } from './messages.ts';
 import { TASKS_END_LIMIT } from './steps.ts';
 
 /** Ended tasks that a job remembers. */
@@ -40,15 +40,15 @@ export function listenToTasks(job: string, s: JobState, tell: (note: Note) => vo
 
   async function end(): Promise<void> {
     ending = true;
-    for (const entry of running()) void cancel(entry);
+    for (const entry of running()) void endOne(entry);
     await condition(() => running().length === 0, TASKS_END_LIMIT);
     for (const entry of running()) lose(entry, 'it did not end in time');
     ending = false;
   }
 
-  async function cancel(entry: TaskEntry): Promise<void> {
+  async function endOne(entry: TaskEntry): Promise<void> {
     try {
-      await getExternalWorkflowHandle(taskWorkflowId(job, entry.id)).cancel();
+      await getExternalWorkflowHandle(taskWorkflowId(job, entry.id)).signal(endNow);
     } catch (error) {
       // Nobody watches it any more. One that has just ended has told so before.
       if (entry.status === 'running') lose(entry, String(error));

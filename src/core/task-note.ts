@@ -1,14 +1,13 @@
 import type { TaskStatus } from '../shapes/task.ts';
 import type { ShellExit } from './ports.ts';
 
-/** How a background command came to its end: seen, or by nobody. */
-export type TaskSight = { kind: 'ended'; exit: ShellExit } | { kind: 'gone' };
+/** How a background command came to its end: as it was seen, by our own kill, or seen by nobody. */
+export type TaskSight = { kind: 'ended'; exit: ShellExit } | { kind: 'stopped' } | { kind: 'gone' };
 
 /** What its end means: the status, and the rest of the sentence that begins with its name. */
 export function taskEnding(sight: TaskSight): { status: Exclude<TaskStatus, 'running'>; how: string } {
-  if (sight.kind === 'gone') {
-    return { status: 'lost', how: 'is gone: nobody saw how it ended, and it may have acted' };
-  }
+  if (sight.kind === 'stopped') return STOPPED;
+  if (sight.kind === 'gone') return LOST;
   const { code, signal, why } = sight.exit;
   switch (why) {
     case 'exit':
@@ -19,9 +18,13 @@ export function taskEnding(sight: TaskSight): { status: Exclude<TaskStatus, 'run
     case 'size':
       return { status: 'failed', how: 'was killed because it printed too much' };
     case 'killed':
-      return { status: 'stopped', how: 'was stopped' };
+      // Without a code its supervisor was killed too, which is nobody of ours.
+      return code === null ? LOST : STOPPED;
   }
 }
+
+const STOPPED = { status: 'stopped', how: 'was stopped' } as const;
+const LOST = { status: 'lost', how: 'is gone: nobody saw how it ended, and it may have acted' } as const;
 
 /** What the model is told of the end of a background command. */
 export function taskNote(end: { id: string; status: TaskStatus; summary: string; outputFile: string }): string {

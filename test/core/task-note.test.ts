@@ -8,7 +8,6 @@ describe('the end of a background command', () => {
     [{ code: 3, why: 'exit' }, 'failed', 'failed with exit code 3'],
     [{ code: 139, signal: 'SIGSEGV', why: 'exit' }, 'failed', 'failed with exit code 139 (ended by SIGSEGV)'],
     [{ code: 143, why: 'killed' }, 'stopped', 'was stopped'],
-    [{ code: null, why: 'killed' }, 'stopped', 'was stopped'],
     [{ code: 143, why: 'size' }, 'failed', 'was killed because it printed too much'],
     [{ code: 143, why: 'deadline' }, 'failed', 'was killed at its time limit'],
   ] as const)('of %j is %s', (exit, status, how) => {
@@ -18,6 +17,9 @@ describe('the end of a background command', () => {
   it('that nobody saw is lost', () => {
     const how = 'is gone: nobody saw how it ended, and it may have acted';
     expect(taskEnding({ kind: 'gone' })).toEqual({ status: 'lost', how });
+    // Its supervisor was killed with it.
+    expect(taskEnding({ kind: 'ended', exit: { code: null, why: 'killed' } })).toEqual({ status: 'lost', how });
+    expect(taskEnding({ kind: 'stopped' })).toEqual({ status: 'stopped', how: 'was stopped' });
   });
 
   it('is told in exactly these words', () => {

@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { currentTranscript } from '../../src/app/current-transcript.ts';
-import { taskDir } from '../../src/core/paths.ts';
+import { taskDir, taskWorkflowId } from '../../src/core/paths.ts';
 import { hasEnded, statOf } from '../../src/host/identity.ts';
 import type { JobConfig } from '../../src/shapes/job.ts';
 import type { ToolResultBlock } from '../../src/shapes/message.ts';
@@ -34,7 +34,12 @@ beforeAll(async () => {
         steps: [
           { calls: [background(until('into'))] },
           { calls: [foreground(until('hold'))] },
-          { calls: [{ name: 'TaskOutput', input: ask }] },
+          {
+            calls: [
+              { name: 'Read', input: { file_path: '{{step.1.result.0 | match /written to: (\\S+)/}}' } },
+              { name: 'TaskOutput', input: ask },
+            ],
+          },
           { text: 'seen' },
         ],
       },
@@ -55,6 +60,9 @@ beforeAll(async () => {
         steps: [{ calls: [background(`setsid sleep 1000 & ${until('end')}`, 'Serve')] }, ...said(2)],
       },
       { match: 'cancel me', steps: [{ calls: [background(until('cancel'))] }, { calls: [foreground(until('held'))] }] },
+      { match: 'unwatched', steps: [{ calls: [background(until('unwatched'))] }, ...said(1)] },
+      { match: 'orphan of a job', steps: [{ calls: [background(until('jobless'))] }, ...said(1)] },
+      { match: 'supervisor', steps: [{ calls: [background(until('supervised'))] }, ...said(2)] },
       { match: 'cancel alone', steps: [{ calls: [background(until('alone'))] }, ...said(1)] },
       {
         match: 'both at once',
@@ -67,7 +75,11 @@ beforeAll(async () => {
       { match: 'roll over', steps: [{ calls: [background(until('roll'))] }, ...said(40)] },
       ...Array.from({ length: RACES }, (_, n) => ({
         match: `race ${n},`,
-        steps: [{ calls: [background(`sleep ${n * 0.2}`)] }, { delay: '1200ms', text: 'at once' }, ...said(1)],
+        steps: [
+          { calls: [background(until(`race-${n}`))] },
+          { delay: `${n * 150}ms`, text: 'last words' },
+          { text: 'I see' },
+        ],
       })),
     ],
   });
@@ -123,14 +135,10 @@ describe('a background command', () => {
     const id = await start('survive, please', { stay: true });
     expect(await r.settled(id)).toMatchObject({ status: 'idle' });
     const pid = await pidOf('survive');
-    // One that is asked to end lets go of it too.
-    await r.workers[0]!.stop();
-    for (let round = 0; round < 3; round++) {
-      await r.startWorker();
-      await r.client.view(id, 30_000);
+    for (let round = 0; round < 2; round++) {
       await r.killWorkers();
+      await r.startWorker();
     }
-    await r.startWorker();
     await r.client.view(id, 30_000); // a worker answers again
     expect(isDead(pid)).toBe(false);
     expect(await results(id)).toEqual([
@@ -149,7 +157,9 @@ describe('a background command', () => {
   it('that ends while no worker lives is told of when one is back', async () => {
     const id = await start('nobody, please', { stay: true });
     await r.settled(id);
-    await r.killWorkers();
+    // A worker that is asked to end lets go of the command too.
+    await r.workers[0]!.stop();
+    expect(isDead(await pidOf('nobody'))).toBe(false);
     go('nobody');
     await appears(join(r.home.jobs, id, taskDir(ID)!, 'exit'));
     await r.startWorker();
@@ -172,7 +182,11 @@ describe('a background command', () => {
     const at = messages.findIndex(({ content }) => JSON.stringify(content).includes('<task-notification>'));
     // In the message that holds the result of the call that ran meanwhile.
     expect(messages[at]!.content.map((block) => block.type)).toEqual(['tool_result', 'text']);
-    expect((await results(id)).at(-1)).toBe(`${ID} completed (exit code 0).\n\ndone`);
+    // Its output may be read without a question.
+    expect((await results(id)).slice(-2)).toEqual([
+      expect.stringMatching(/^\s*1\s+done$/),
+      `${ID} completed (exit code 0).\n\ndone`,
+    ]);
     expect(await notes(id)).toHaveLength(1);
     expect((await r.record(id)).state.turn).toBe(1);
   });
@@ -229,6 +243,12 @@ describe('a background command', () => {
 
   it('that ends in the very moment in which its turn ends is told of once, and answered', async () => {
     const ids = await Promise.all(Array.from({ length: RACES }, (_, n) => start(`race ${n}, please`, { stay: true })));
+    await Promise.all(
+      ids.map(async (id, n) => {
+        await r.event(id, 'model.started', ({ step }) => step === 2);
+        go(`race-${n}`);
+      }),
+    );
     const turns: number[] = [];
     for (const id of ids) {
       await r.event(id, 'task.ended');
@@ -312,5 +332,42 @@ describe('the end of a job', () => {
     await closed(id);
     expect(isDead(pid)).toBe(true);
     expect((await r.record(id)).state.tasks[ID]).toMatchObject({ status: 'stopped' });
+  });
+
+  it('does not hang when nobody watches a command any more', async () => {
+    const id = await start('unwatched, please', { stay: true });
+    await r.settled(id);
+    await pidOf('unwatched');
+    await r.temporal.workflow.getHandle(taskWorkflowId(id, ID)).terminate('by hand');
+    await end(id);
+    expect((await r.record(id)).state.tasks[ID]).toMatchObject({ status: 'lost' });
+    go('unwatched');
+  });
+
+  it('by hand leaves no task behind when its command ends', async () => {
+    const id = await start('orphan of a job, please', { stay: true });
+    await r.settled(id);
+    await pidOf('jobless');
+    await r.temporal.workflow.getHandle(id).terminate('by hand');
+    go('jobless');
+    await r.temporal.workflow.getHandle(taskWorkflowId(id, ID)).result();
+    expect(await r.event(id, 'task.ended')).toMatchObject({ id: ID });
+  });
+});
+
+describe('a background command whose supervisor is killed', () => {
+  it('is reported as lost, with nothing left of it', async () => {
+    const id = await start('supervisor, please', { stay: true });
+    await r.settled(id);
+    const pid = await pidOf('supervised');
+    const record = readFileSync(join(r.home.jobs, id, taskDir(ID)!, 'process'), 'utf8');
+    process.kill((JSON.parse(record) as { pid: number }).pid, 'SIGKILL');
+    const { status } = await r.event(id, 'task.ended');
+    // Its watchdog may have ended it and said so, or nobody did.
+    expect(['lost', 'stopped']).toContain(status);
+    expect(isDead(pid)).toBe(true);
+    await idleAfter(id, 2);
+    expect(await notes(id)).toHaveLength(1);
+    await end(id);
   });
 });
