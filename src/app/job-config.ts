@@ -102,14 +102,14 @@ export function requirePrice(model: string, limits: Partial<Limits>, priced: (mo
   );
 }
 
-/** The folder that a job is to work in. Throws a usage error where there is none. */
-export function workspace(dir: string | undefined, cwd: string): string {
+/** The folder that `flag` names, absolute; without it the current one. Throws a usage error where there is none. */
+export function workspace(dir: string | undefined, cwd: string, flag = '--dir'): string {
   const path = resolve(cwd, dir ?? '.');
   const stat = lookAt(path);
   if (stat === 'folder') return path;
   throw usageError(
-    stat === 'other' ? `--dir ${path} is a file, not a folder` : `--dir ${path}: there is no such folder`,
-    'Name the folder that the job is to work in: --dir PATH',
+    stat === 'other' ? `${flag} ${path} is a file, not a folder` : `${flag} ${path}: there is no such folder`,
+    `Name a folder that exists as ${flag}, or leave it out to mean the current one.`,
   );
 }
 

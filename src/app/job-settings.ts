@@ -66,7 +66,7 @@ export function problemText({ file, line, column, text }: ConfigProblem): string
 }
 
 function inVain(keys: readonly string[], { trust }: ConfigRead): string {
-  return `${keys.join(', ')} of this folder ${keys.length === 1 ? 'does' : 'do'} not count before it is trusted: nightshift trust ${quoted(trust.root)}`;
+  return `Before this folder is trusted these do not count: ${keys.join(', ')}. To trust it: nightshift trust ${quoted(trust.root)}`;
 }
 
 function quoted(path: string): string {

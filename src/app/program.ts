@@ -1,5 +1,6 @@
 import { Command, CommanderError } from 'commander';
 import { addJobCommands } from './program-jobs.ts';
+import { addRuleCommands } from './program-rules.ts';
 import { addServiceCommands } from './program-service.ts';
 import { Exit } from './cli-error.ts';
 import { type Io, tell } from './io.ts';
@@ -36,6 +37,7 @@ export function buildProgram(io: Io, done: (code: number) => void): Command {
     .showSuggestionAfterError()
     .showHelpAfterError('(-h says what there is)');
   addJobCommands(program, io, done);
+  addRuleCommands(program, io, done);
   addServiceCommands(program, io, done);
   program.addHelpText(
     'after',

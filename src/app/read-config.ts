@@ -38,7 +38,7 @@ export async function readConfig(query: ConfigQuery): Promise<ConfigRead> {
   });
   const trust = await readTrust(dir, {
     trustFile: trustFile(env),
-    claudeState: [join(userConfig, '.claude.json'), join(home, '.claude.json')],
+    claudeState: claudeStateFiles(query),
   });
   return { ...files, problems: [...files.problems, ...trust.problems], trust, dir, cwd, home };
 }
@@ -46,6 +46,12 @@ export async function readConfig(query: ConfigQuery): Promise<ConfigRead> {
 /** Folder of a person's settings. A home that is named has its own. */
 export function userConfigDir({ env, home }: Pick<ConfigQuery, 'env' | 'home'>): string {
   return home === undefined ? userFolders(env, env['HOME'] || homedir()).config : join(home, '.claude');
+}
+
+/** Where Claude Code keeps its own state for a person; the first that exists counts. */
+export function claudeStateFiles(query: Pick<ConfigQuery, 'env' | 'home'>): string[] {
+  const home = query.home ?? (query.env['HOME'] || homedir());
+  return [join(userConfigDir(query), '.claude.json'), join(home, '.claude.json')];
 }
 
 /** The list of trusted folders of a home. */

@@ -1,10 +1,10 @@
-import { realpathSync, statSync } from 'node:fs';
+import { existsSync, realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { z } from 'zod';
 import type { ConfigProblem } from '../shapes/settings.ts';
+import { readClaudeState } from './claude-state.ts';
 import { writeDurably } from './durable-file.ts';
 import { readJsonFile } from './json-file.ts';
-import { readText } from './read-text.ts';
 
 /** `trust.json` of a home: by the real path of a folder, what its user said of it. */
 const TrustFile = z.object({
@@ -16,21 +16,18 @@ type TrustFile = z.infer<typeof TrustFile>;
 /** Whether the settings of a folder may act. `root`: the folder that trust is given to; `by`: whose word it is. */
 export type Trust = { root: string; trusted: boolean; by?: 'nightshift' | 'claude'; problems: ConfigProblem[] };
 
-/** Claude Code's own state, of which only the flag that its user trusts a folder is read. It holds much else. */
-const CLAUDE_STATE_BYTES = 256 * 1024 * 1024;
-
 /**
  * The folder that trust is given to: the git repository that holds a folder, else the folder itself, with links resolved.
  * A `.git` file that points elsewhere counts for the place where it lies, since whoever fills a folder can write one.
  */
 export function trustRoot(dir: string): string {
-  const real = realpathSync(dir);
+  const real = realOf(dir) ?? dir;
   return gitRoot(real) ?? real;
 }
 
 /** The nearest folder upwards that is a git work tree; `undefined` outside of one. */
 export function gitRoot(dir: string): string | undefined {
-  if (statSync(join(dir, '.git'), { throwIfNoEntry: false })) return dir;
+  if (existsSync(join(dir, '.git'))) return dir;
   const parent = dirname(dir);
   return parent === dir ? undefined : gitRoot(parent);
 }
@@ -45,10 +42,10 @@ export async function readTrust(
   if (said.kind === 'broken') return { root, trusted: false, problems: [said.problem] };
   const own = said.file.folders;
   if (Object.hasOwn(own, root)) return { root, trusted: own[root]!.trusted, by: 'nightshift', problems: [] };
-  for (const path of files.claudeState) {
-    if (await isFlagged(path, root)) return { root, trusted: true, by: 'claude', problems: [] };
-  }
-  return { root, trusted: false, problems: [] };
+  const flagged = Object.entries((await readClaudeState(files.claudeState))?.projects ?? {}).some(
+    ([folder, { hasTrustDialogAccepted }]) => hasTrustDialogAccepted === true && realOf(folder) === root,
+  );
+  return flagged ? { root, trusted: true, by: 'claude', problems: [] } : { root, trusted: false, problems: [] };
 }
 
 /** Writes down whether a folder is trusted; returns the folder that this is about. Throws when the file that is there can't be read. */
@@ -79,26 +76,6 @@ async function readTrustFile(
   if (parsed.success) return { kind: 'read', file: parsed.data };
   const text = 'It is no list of trusted folders. Take it away and trust your folders again: nightshift trust';
   return { kind: 'broken', problem: { file: path, text, stops: false } };
-}
-
-const ClaudeState = z.object({
-  projects: z.record(z.string(), z.looseObject({ hasTrustDialogAccepted: z.boolean().optional() }).catch({})),
-});
-
-async function isFlagged(path: string, root: string): Promise<boolean> {
-  const file = await readText(path, CLAUDE_STATE_BYTES);
-  const projects = file.kind === 'read' ? ClaudeState.safeParse(jsonOf(file.text)).data?.projects : undefined;
-  return Object.entries(projects ?? {}).some(
-    ([folder, { hasTrustDialogAccepted }]) => hasTrustDialogAccepted === true && realOf(folder) === root,
-  );
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /** A path with links resolved; one that leads nowhere is no folder that could be trusted. */

@@ -53,6 +53,9 @@ test('every command of the contract is there, and help lists it', async () => {
     'worker',
     'model-server',
     'partition',
+    'trust',
+    'config',
+    'permissions',
   ];
   expect(names).toEqual(expect.arrayContaining(contract));
   const { code, out } = await nightshift(['--help']);
