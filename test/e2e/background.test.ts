@@ -175,7 +175,8 @@ describe('a background command', () => {
     await pidOf('hold');
     go('into');
     await r.event(id, 'task.ended');
-    await expect.poll(async () => (await r.client.view(id))?.queue).toBe(1);
+    // The job has the note beside its prompt, and has passed it on.
+    await expect.poll(async () => (await r.client.view(id))?.queue).toBe(2);
     go('hold');
     expect(await r.settled(id)).toMatchObject({ status: 'done' });
     const messages = await conversation(id);
