@@ -42,7 +42,12 @@ async function takeOver(
   { client, taskQueue, log }: Parameters<typeof watchForDead>[0],
   dead: Orphaned[],
 ): Promise<void> {
-  const failure = ApplicationFailure.create({ message: 'the worker died', type: 'WorkerDied', category: 'BENIGN' });
+  const failure = ApplicationFailure.create({
+    message: 'the worker died',
+    type: 'WorkerDied',
+    category: 'BENIGN',
+    nextRetryDelay: '1 millisecond',
+  });
   const tokens = dead.flatMap((worker) => worker.tokens);
   const failed = await Promise.allSettled(
     tokens.map((token) => client.activity.fail(Buffer.from(token, 'base64'), failure)),

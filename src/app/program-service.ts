@@ -13,13 +13,20 @@ export function addServiceCommands(program: Command, io: Io, done: (code: number
 
   add({
     name: 'up',
-    about: 'start the service, or give a running one the model variables of this shell',
-    more: 'run and start do it by themselves. Jobs that were open go on.',
-    examples: ['nightshift up', 'ANTHROPIC_API_KEY=… nightshift up', 'nightshift up --foreground'],
+    about: 'start the service, or give a running one this version and the model variables of this shell',
+    more: 'run and start do it by themselves. Jobs that were open go on. After an update of nightshift, the open jobs are first replayed with the new version; where one does not fit, the old one works on.',
+    examples: [
+      'nightshift up',
+      'ANTHROPIC_API_KEY=… nightshift up',
+      'nightshift up --standby',
+      'nightshift up --foreground',
+    ],
     run: async (options: UpOptions) => (await import('./commands/up.ts')).up(options, io),
   })
     .option('--foreground', 'keep the service in this process until Ctrl-C')
     .option('--ui', "serve Temporal's own web page too")
+    .option('--standby', 'keep a second worker, which takes over at once when the first one dies')
+    .option('--wait <seconds>', 'how long running jobs may take to fit a new version (default: 60)', seconds)
     .option('--json', 'print what status --json prints');
 
   add({
@@ -75,6 +82,12 @@ export function addServiceCommands(program: Command, io: Io, done: (code: number
     examples: ['nightshift partition --jsonl < calls.jsonl'],
     run: async () => (await import('./commands/partition.ts')).partitionCommand(io),
   }).requiredOption('--jsonl', 'lines in, lines out');
+}
+
+function seconds(text: string): number {
+  const value = /^\d+$/.test(text) ? Number(text) : -1;
+  if (value >= 0 && value <= 86_400) return value;
+  throw new InvalidArgumentError('it takes a number of seconds from 0 to 86400');
 }
 
 function port(text: string): number {

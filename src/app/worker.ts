@@ -4,12 +4,13 @@ import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/wo
 import { createActivities } from '../../activities/index.ts';
 import { heldTokens } from '../host/held-tokens.ts';
 import { startReaper } from '../host/reaper.ts';
+import { buildId, bundleFile } from './build-id.ts';
 import { callStanding } from './call-standing.ts';
 import { watchForDead } from './fast-recovery.ts';
 import { createHosts } from './hosts.ts';
 import { connectionConfig } from './service/connection.ts';
-import { distFile } from './service/dist-file.ts';
 import { type Env, homePath, openHome, taskQueue } from './service/home.ts';
+import { recordBuild } from './service/last-build.ts';
 import { announceWorker } from './service/worker-folder.ts';
 import { wakeLocked } from './wake-locked.ts';
 
@@ -46,7 +47,7 @@ export async function runWorker(env: Env, log: (line: string) => void): Promise<
       connection,
       ...(namespace === undefined ? {} : { namespace }),
       taskQueue: queue,
-      workflowBundle: { codePath: distFile('workflow-bundle.js') },
+      workflowBundle: { codePath: bundleFile() },
       activities: createActivities(hosts),
       maxCachedWorkflows: CACHED_WORKFLOWS,
       maxConcurrentActivityTaskExecutions: ACTIVITIES,
@@ -57,7 +58,9 @@ export async function runWorker(env: Env, log: (line: string) => void): Promise<
       shutdownForceTime: '30s',
     });
     const running = worker.run();
-    const leave = announceWorker(home.workers);
+    const build = buildId();
+    recordBuild(home.home, build);
+    const leave = announceWorker(home.workers, build);
     wakeLocked(client, queue).catch((error: unknown) =>
       log(`jobs that wait for credentials were not woken: ${String(error)}`),
     );

@@ -6,18 +6,37 @@ import { type EnsureOptions, keeperSpec } from '../service/keeper-start.ts';
 import { ANOTHER_KEEPER } from '../service/keeper-spec.ts';
 import { runKeeper } from '../service/keeper.ts';
 import { serviceStatus } from '../service/service-status.ts';
-import { ensureService, renewVariables } from '../service/service.ts';
+import { currentService, ensureService, keepStandby, renewVariables } from '../service/service.ts';
+import { lastBuild } from '../service/last-build.ts';
+import { distFile } from '../service/dist-file.ts';
+import { misfitText, upgrade } from '../upgrade.ts';
 import { statusText } from './status.ts';
 
-export type UpOptions = { foreground?: boolean; ui?: boolean; json?: boolean; files?: EnsureOptions['files'] };
+export type UpOptions = {
+  foreground?: boolean;
+  ui?: boolean;
+  standby?: boolean;
+  /** Seconds that running jobs get to fit an upgrade. */
+  wait?: number;
+  json?: boolean;
+  files?: EnsureOptions['files'];
+};
 
-/** `up`: starts the service where none runs, and gives a running one the model variables of this shell. */
+const USUAL_WAIT = 60;
+
+/** `up`: starts the service where none runs, and gives a running one this build and the model variables of this shell. */
 export async function up(options: UpOptions, io: Io): Promise<number> {
-  const { ui = false, files } = options;
+  const { ui = false, standby = false, wait = USUAL_WAIT, files } = options;
   const progress = (line: string): void => tell(io, line);
-  const wanted: EnsureOptions = { env: io.env, progress, ui, ...(files === undefined ? {} : { files }) };
+  const wanted: EnsureOptions = { env: io.env, progress, ui, standby, ...(files === undefined ? {} : { files }) };
   if (options.foreground === true) return foreground(wanted, io);
-  const service = await renewVariables(await ensureService(wanted), io.env, progress);
+  const before = lastBuild(io.env);
+  const wasUp = (await currentService(io.env)) !== undefined;
+  const found = await ensureService(wanted);
+  const workerFile = files?.worker ?? distFile('src/app/worker-main.js');
+  const upgraded = await upgrade(found, { env: io.env, progress, patience: wait * 1000, workerFile });
+  const renewed = await renewVariables(upgraded, io.env, progress);
+  const service = standby ? await keepStandby(renewed, progress) : renewed;
   const status = await serviceStatus(io.env);
   if (options.json === true) printJson(io, status);
   else print(io, statusText(status));
@@ -26,6 +45,12 @@ export async function up(options: UpOptions, io: Io): Promise<number> {
   }
   if (!service.credentials) {
     tell(io, 'The service has no credentials for the model API: export ANTHROPIC_API_KEY=… && nightshift up');
+  }
+  const now = service.state.record.worker?.build;
+  if (!wasUp && before !== undefined && now !== undefined && before !== now) {
+    const misfits = await misfitText(service, io.env, before);
+    if (misfits !== undefined)
+      throw new CliError(Exit.failed, `jobs of build ${before} can't go on with ${now}.\n${misfits}`);
   }
   return Exit.ok;
 }

@@ -11,8 +11,14 @@ export const Command = z.discriminatedUnion('cmd', [
   /** Answers when server and worker both answer. */
   z.object({ cmd: z.literal('wait') }),
   z.object({ cmd: z.literal('stop'), now: z.boolean() }),
-  /** Replaces the model variables and restarts the worker with them. */
-  z.object({ cmd: z.literal('restart-worker'), variables: z.record(z.string(), z.string()) }),
+  /** Restarts the workers, with other model variables or from another program where they are given. */
+  z.object({
+    cmd: z.literal('restart-worker'),
+    variables: z.record(z.string(), z.string()).optional(),
+    workerFile: z.string().optional(),
+  }),
+  /** Keeps a second worker from now on. */
+  z.object({ cmd: z.literal('standby') }),
 ]);
 export type Command = z.infer<typeof Command>;
 

@@ -19,6 +19,8 @@ export interface EnsureOptions {
   readonly progress?: (line: string) => void;
   /** Whether to serve Temporal's own web page; only a service that is not up yet can be given one. */
   readonly ui?: boolean;
+  /** Whether to keep a second worker; a service that is up is given one too. */
+  readonly standby?: boolean;
   /** Compiled programs in place of the package's own. */
   readonly files?: Partial<ServiceFiles>;
   /** See KeeperSpec. */
@@ -80,11 +82,12 @@ export async function startKeeper(
 
 /** What the keeper of a service is to be started with; finds, and if need be downloads, the server's program. */
 export async function keeperSpec(home: Home, own: OwnServer | undefined, options: EnsureOptions): Promise<KeeperSpec> {
-  const { env, files = {}, ui = false, silentAfter, progress = () => {} } = options;
+  const { env, files = {}, ui = false, standby = false, silentAfter, progress = () => {} } = options;
   const common = {
     home: home.home,
     workerFile: files.worker ?? distFile('src/app/worker-main.js'),
     ...(files.afterDeath === undefined ? {} : { afterDeathFile: files.afterDeath }),
+    ...(standby ? { standby } : {}),
     ...(silentAfter === undefined ? {} : { silentAfter }),
   };
   if (own !== undefined) {

@@ -81,7 +81,11 @@ async function keep({ spec, env, log: write, signal }: KeeperOptions, home: Home
         return service.state();
       case 'restart-worker':
         await started;
-        await service.restartWorker(command.variables);
+        await service.restartWorker(command);
+        return service.state();
+      case 'standby':
+        await started;
+        await service.keepStandby();
         return service.state();
       default:
         return command satisfies never;

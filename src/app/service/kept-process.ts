@@ -24,8 +24,8 @@ export interface Kept<T extends Watched> {
   restarts(): number;
   /** The next process that answers, the current one if there is one; rejects when `attempts` starts in a row fail first, or the signal aborts. */
   ready(attempts?: number, signal?: AbortSignal): Promise<T>;
-  /** Ends the current process and starts another; resolves when that answers. */
-  replace(): Promise<T>;
+  /** Ends the current process and starts another; resolves when that answers, rejects when `attempts` starts in a row fail first. */
+  replace(attempts?: number): Promise<T>;
   /** Ends it for good. */
   stop(end?: (running: T) => Promise<void>): Promise<void>;
 }
@@ -111,14 +111,14 @@ export function keepProcess<T extends Watched>(options: KeepOptions<T>): Kept<T>
     current: () => current,
     restarts: () => restarts,
     ready,
-    async replace() {
+    async replace(attempts) {
       // One that is being started was given what was true then: it has to come up before it can be replaced.
       const old = await ready();
       planned = true;
       await options.end(old);
       // The loop hears of the end by the same promise and before us, so `current` is the next one from here on.
       await old.ended;
-      return ready();
+      return ready(attempts);
     },
     async stop(end = options.end) {
       stopping.abort();

@@ -10,10 +10,10 @@ import { type Kept, keepProcess } from './kept-process.ts';
 import { hasCredentials, modelVariables, variablesHash } from './model-variables.ts';
 import { endOrphans } from './orphans.ts';
 import { NAMESPACE, type ServerHandle, serverAnswers, startServer } from './server.ts';
-import { errorText } from './service-error.ts';
+import { ServiceError, errorText } from './service-error.ts';
 import { type ServiceRecord, writeRecord } from './service-record.ts';
 import { endProcess, watchChild } from './watched.ts';
-import { sweepWorkers } from './worker-folder.ts';
+import { sweepWorkers, workerEntry } from './worker-folder.ts';
 import { type WorkerProcess, silenceWatch, startWorker } from './worker-process.ts';
 
 /** What a service is kept with. */
@@ -27,15 +27,17 @@ export interface ServiceOptions {
   readonly holdsHome: () => boolean;
 }
 
-/** The server and the worker of one home, each started again when it ends. */
+/** The server and the workers of one home, each started again when it ends. */
 export interface KeptService {
   /** Ends what a dead keeper left, then starts; rejects when the service could not come up. */
   start(): Promise<void>;
   /** Resolves when server and worker both answer. */
   ready(): Promise<void>;
   state(): KeeperState;
-  /** Resolves when a worker with these model variables answers. */
-  restartWorker(variables: Env): Promise<void>;
+  /** Resolves when workers with these model variables, from this program, answer; what is not given stays as it is. */
+  restartWorker(wanted: { variables?: Env | undefined; workerFile?: string | undefined }): Promise<void>;
+  /** Keeps a second worker, if it does not yet; resolves when that answers. */
+  keepStandby(): Promise<void>;
   /** To be called each second: kills what hangs. */
   look(): void;
   /** Ends both in order, the worker first; with `now` the worker gets a second and the server none. */
@@ -58,6 +60,9 @@ export function keepService({ spec, home, env, keeper, log, holdsHome }: Service
   let variables = modelVariables(env);
   let server: Kept<ServerHandle> | undefined;
   let worker: Kept<WorkerProcess> | undefined;
+  let standby: Kept<WorkerProcess> | undefined;
+  let workerFile = spec.workerFile;
+  const workers = (): Kept<WorkerProcess>[] => [worker, standby].filter((kept) => kept !== undefined);
 
   const record = (): ServiceRecord => ({
     v: 1,
@@ -65,7 +70,8 @@ export function keepService({ spec, home, env, keeper, log, holdsHome }: Service
     namespace: spec.server.kind === 'own' ? spec.server.namespace : NAMESPACE,
     keeper,
     server: spec.server.kind === 'own' ? ownRecord(spec.server.address) : serverRecord(server?.current()),
-    worker: workerRecord(worker),
+    worker: workerRecord(worker, home),
+    standby: workerRecord(standby, home),
   });
   const changed = (): void => {
     try {
@@ -86,7 +92,28 @@ export function keepService({ spec, home, env, keeper, log, holdsHome }: Service
   const refuseWhenStopping = (): void => {
     if (phase === 'stopping') throw new Error('The service is being stopped.');
   };
-  const silent = silenceWatch(home.workers, log, spec.silentAfter);
+  const keepWorker = (name: string): Kept<WorkerProcess> =>
+    keepProcess<WorkerProcess>({
+      name,
+      async start(signal) {
+        const address = (await server?.ready(undefined, signal))?.address;
+        return startWorker({ home, file: workerFile, env: workerEnv(env, home, variables, address), signal });
+      },
+      end: (running) => endProcess(running, WORKER_GRACE),
+      changed,
+      log,
+      died,
+    });
+  const replaceAll = async (): Promise<void> => {
+    // One after the other, so that with two of them calls are always taken.
+    for (const kept of workers()) await kept.replace(FIRST_STARTS);
+  };
+  const keepStandby = async (): Promise<void> => {
+    if (standby === undefined) log('starting the standby worker …');
+    standby ??= keepWorker('standby worker');
+    await standby.ready(FIRST_STARTS);
+  };
+  const silences = [0, 1].map(() => silenceWatch(home.workers, log, spec.silentAfter));
   const hangs = hangWatch(log);
 
   return {
@@ -96,23 +123,15 @@ export function keepService({ spec, home, env, keeper, log, holdsHome }: Service
       refuseWhenStopping();
       if (spec.server.kind === 'local') {
         log('starting the Temporal server …');
-        server = keepServer(spec.server, { home, log, changed, moved: () => void worker?.replace().catch(() => {}) });
+        server = keepServer(spec.server, { home, log, changed, moved: () => void replaceAll().catch(() => {}) });
         await server.ready(1);
         refuseWhenStopping();
       }
       log('starting the worker …');
-      worker = keepProcess<WorkerProcess>({
-        name: 'worker',
-        async start(signal) {
-          const address = (await server?.ready(undefined, signal))?.address;
-          return startWorker({ home, file: spec.workerFile, env: workerEnv(env, home, variables, address), signal });
-        },
-        end: (running) => endProcess(running, WORKER_GRACE),
-        changed,
-        log,
-        died,
-      });
+      worker = keepWorker('worker');
       await worker.ready(FIRST_STARTS);
+      refuseWhenStopping();
+      if (spec.standby === true) await keepStandby();
       phase = 'ready';
       changed();
     },
@@ -126,18 +145,35 @@ export function keepService({ spec, home, env, keeper, log, holdsHome }: Service
       credentials: hasCredentials(variables),
       variables: { salt, hash: variablesHash(variables, salt) },
     }),
-    async restartWorker(next) {
-      variables = modelVariables(next);
-      log('restarting the worker with the new model variables …');
-      await worker?.replace();
+    async restartWorker(wanted) {
+      if (wanted.variables !== undefined) variables = modelVariables(wanted.variables);
+      const before = workerFile;
+      workerFile = wanted.workerFile ?? before;
+      log(`restarting the worker with ${wanted.workerFile === undefined ? 'the new model variables' : 'this build'} …`);
+      try {
+        await replaceAll();
+      } catch (error) {
+        if (workerFile === before) throw error;
+        workerFile = before;
+        await Promise.all(workers().map((kept) => kept.ready()));
+        throw new ServiceError(
+          `The worker of this build does not start, so the one before works on. ${errorText(error)}`,
+          `Look at ${home.logs}/worker.log`,
+        );
+      }
+    },
+    async keepStandby() {
+      refuseWhenStopping();
+      await keepStandby();
     },
     look() {
-      silent(worker?.current());
+      silences.forEach((silent, index) => silent(workers()[index]?.current()));
       hangs(server?.current());
     },
     async stop(now) {
       phase = 'stopping';
-      await worker?.stop((running) => endProcess(running, now ? SHORT_GRACE : WORKER_GRACE));
+      const grace = now ? SHORT_GRACE : WORKER_GRACE;
+      await Promise.all(workers().map((kept) => kept.stop((running) => endProcess(running, grace))));
       // A server that is killed has lost nothing that it acknowledged.
       await server?.stop(now ? (running) => endProcess(running, 0) : undefined);
       await Promise.all(hooks);
@@ -189,10 +225,12 @@ function serverRecord(running: ServerHandle | undefined): ServiceRecord['server'
   return { address, identity, version, uiUrl, startedAt };
 }
 
-function workerRecord(worker: Kept<WorkerProcess> | undefined): ServiceRecord['worker'] {
+function workerRecord(worker: Kept<WorkerProcess> | undefined, home: Home): ServiceRecord['worker'] {
   const running = worker?.current();
   if (worker === undefined || running === undefined) return null;
-  return { identity: running.identity, startedAt: running.startedAt, restarts: worker.restarts() };
+  const { identity, startedAt } = running;
+  const build = workerEntry(home.workers, identity)?.build;
+  return { identity, startedAt, restarts: worker.restarts(), ...(build === undefined ? {} : { build }) };
 }
 
 /** The shell's environment, the newest model variables, and the address of the local server. */

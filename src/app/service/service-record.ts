@@ -11,7 +11,13 @@ const Server = z.object({
   startedAt: z.iso.datetime().nullable(),
 });
 
-const Worker = z.object({ identity: ProcessIdentity, startedAt: z.iso.datetime(), restarts: z.int().nonnegative() });
+const Worker = z.object({
+  identity: ProcessIdentity,
+  startedAt: z.iso.datetime(),
+  restarts: z.int().nonnegative(),
+  /** Of the workflows it runs; a worker need not say so. */
+  build: z.string().optional(),
+});
 
 /** What the keeper says of its service: `service.json` in the home, and the answer on its socket. Never a value of a model variable. */
 export const ServiceRecord = z.object({
@@ -22,6 +28,8 @@ export const ServiceRecord = z.object({
   /** Null while it is down. */
   server: Server.nullable(),
   worker: Worker.nullable(),
+  /** A second worker, where one was asked for. */
+  standby: Worker.nullable().default(null),
 });
 export type ServiceRecord = z.infer<typeof ServiceRecord>;
 

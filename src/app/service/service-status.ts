@@ -21,6 +21,8 @@ export interface ServiceStatus {
     readonly supervisorPid: number | null;
     readonly startedAt: string;
     readonly restarts: number;
+    /** Of the workflows it runs. */
+    readonly build: string | null;
   } | null;
   readonly workers: readonly { readonly pid: number; readonly host: string; readonly startedAt: string }[];
   readonly dashboard: { readonly url: string } | null;
@@ -52,6 +54,7 @@ export async function serviceStatus(env: Env): Promise<ServiceStatus> {
       supervisorPid: keeper,
       startedAt: worker.startedAt,
       restarts: worker.restarts,
+      build: worker.build ?? null,
     },
     workers: listWorkers(home.workers).map(({ identity, host, startedAt }) => ({ pid: identity.pid, host, startedAt })),
     dashboard: null,

@@ -55,6 +55,14 @@ export async function renewVariables(service: Service, env: Env, progress: (line
   return { ...service, state: asked.state, credentials: asked.state.credentials };
 }
 
+/** Gives a running service a second worker where it has none; resolves when that answers. */
+export async function keepStandby(service: Service, progress: (line: string) => void): Promise<Service> {
+  const asked = await askKeeper(service.home.socket, { cmd: 'standby' }, progress);
+  if (asked.kind !== 'answer')
+    throw new ServiceError('The service went away while its second worker was started.', 'nightshift up --standby');
+  return { ...service, state: asked.state };
+}
+
 /** Ends the service of this environment's home, and whatever a dead keeper left of it; false when nothing ran. */
 export async function stopService(options: {
   env: Env;

@@ -9,6 +9,8 @@ export const WorkerEntry = z.object({
   identity: ProcessIdentity,
   host: z.string(),
   startedAt: z.iso.datetime(),
+  /** Of the workflows it runs. */
+  build: z.string().optional(),
 });
 export type WorkerEntry = z.infer<typeof WorkerEntry>;
 
@@ -30,12 +32,13 @@ export function aliveFile(workers: string, identity: ProcessIdentity): string {
  * Says that this process is a worker that polls, and from now on each second that its main loop turns. Call it when the
  * worker runs: the first beat is what the keeper waits for. The returned function ends it and removes the folder.
  */
-export function announceWorker(workers: string): () => void {
+export function announceWorker(workers: string, build?: string): () => void {
   const identity = currentIdentity();
   const folder = workerFolder(workers, identity);
   const alive = aliveFile(workers, identity);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const entry: WorkerEntry = { identity, host: hostname(), startedAt: new Date().toISOString() };
+  const startedAt = new Date().toISOString();
+  const entry: WorkerEntry = { identity, host: hostname(), startedAt, ...(build === undefined ? {} : { build }) };
   writeFileSync(join(folder, 'worker.json.tmp'), JSON.stringify(entry), { mode: 0o600 });
   renameSync(join(folder, 'worker.json.tmp'), join(folder, 'worker.json'));
   writeFileSync(alive, '', { mode: 0o600 });
@@ -50,6 +53,11 @@ export function announceWorker(workers: string): () => void {
 /** Time of the last beat in ms since the epoch; `undefined` before the first. */
 export function lastBeat(workers: string, identity: ProcessIdentity): number | undefined {
   return statSync(aliveFile(workers, identity), { throwIfNoEntry: false })?.mtimeMs;
+}
+
+/** What a worker said of itself; `undefined` when it said nothing yet, or is gone. */
+export function workerEntry(workers: string, identity: ProcessIdentity): WorkerEntry | undefined {
+  return readEntry(workerFolder(workers, identity));
 }
 
 /** The living workers of a home; one in another pid namespace lives as long as its beats are fresh. */
@@ -84,11 +92,13 @@ function entries(workers: string): WorkerEntry[] {
   } catch {
     return [];
   }
-  return names.flatMap((name) => {
-    try {
-      return WorkerEntry.safeParse(JSON.parse(readFileSync(join(workers, name, 'worker.json'), 'utf8'))).data ?? [];
-    } catch {
-      return [];
-    }
-  });
+  return names.flatMap((name) => readEntry(join(workers, name)) ?? []);
+}
+
+function readEntry(folder: string): WorkerEntry | undefined {
+  try {
+    return WorkerEntry.safeParse(JSON.parse(readFileSync(join(folder, 'worker.json'), 'utf8'))).data;
+  } catch {
+    return undefined;
+  }
 }
