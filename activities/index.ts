@@ -10,7 +10,9 @@ import { countLost, type LostInput } from './count-lost.ts';
 import { notify, type NotifyInput } from './notify.ts';
 import { openJob, type OpenInput } from './open-job.ts';
 import { runTool } from './run-tool.ts';
+import { saveRule, type SaveRuleInput } from './save-rule.ts';
 import { tellHooks, type TellHooksInput } from './tell-hooks.ts';
+import { tellPeople, type TellPeopleInput } from './tell-people.ts';
 import { endTask, watchTask } from './watch-task.ts';
 
 /** Every step that may be retried; the hosts are all they know of the outside. */
@@ -24,6 +26,8 @@ export type Activities = {
   addRules(input: AddRulesInput): Promise<{ sha: string }>;
   notify(input: NotifyInput): Promise<void>;
   tellHooks(input: TellHooksInput): Promise<void>;
+  tellPeople(input: TellPeopleInput): Promise<void>;
+  saveRule(input: SaveRuleInput): Promise<void>;
   closeJob(input: CloseInput): Promise<void>;
 };
 
@@ -38,6 +42,8 @@ export function createActivities(hosts: Hosts): Activities {
     addRules: (input) => addRules(hosts, input),
     notify: (input) => notify(hosts, input),
     tellHooks: (input) => tellHooks(hosts, input),
+    tellPeople: (input) => tellPeople(hosts, input),
+    saveRule: (input) => saveRule(hosts, input),
     closeJob: (input) => closeJob(hosts, input),
   };
 }

@@ -1,6 +1,7 @@
 import { cleanContent } from '../src/core/clean.ts';
 import { byteLength, clipBytes, persistedOutput, PREVIEW_BYTES } from '../src/core/preview.ts';
 import { toolResultFile } from '../src/core/paths.ts';
+import { scrubContent } from '../src/core/scrub.ts';
 import type { Hosts, JobFiles, ToolOutput } from '../src/core/ports.ts';
 import type { Done, ToolResult } from '../src/shapes/call.ts';
 import type { CallOutcome } from '../src/shapes/event.ts';
@@ -29,7 +30,7 @@ export async function doneWith(
 ): Promise<Done> {
   if (site.life.cancelled.aborted && output.isError) return cancelledCall(site, tool.name, output);
   const { files, place, hosts } = site;
-  const content = cleanContent(output.content, tool.name);
+  const content = cleanContent(scrubContent(output.content, hosts.scrub), tool.name);
   const limit = tool.maxChars === Infinity ? Infinity : Math.min(tool.maxChars, RESULT_LIMIT);
   const text = textOf(content);
   let body: ResultBody = { content };
@@ -55,18 +56,18 @@ export async function doneWith(
 
 /** A call that ended in an error of ours, told to the model. */
 export async function failedCall(where: Where, text: string, outcome: CallOutcome = 'error'): Promise<Done> {
-  return resultOf(where, { content: text }, true, outcome);
+  return resultOf(where, { content: where.hosts.scrub(text) }, true, outcome);
 }
 
 /** A call that was not let through. */
 export async function deniedCall(site: Site, verdict: { text: string; interrupt?: boolean }): Promise<Done> {
-  const done = await resultOf(site, { content: verdict.text }, true, 'denied');
+  const done = await resultOf(site, { content: site.hosts.scrub(verdict.text) }, true, 'denied');
   return verdict.interrupt ? { ...done, interrupt: true } : done;
 }
 
 /** The workflow knows why it was cancelled; here is what was seen of it. */
 function cancelledCall({ files, place, hosts }: Where, tool: string, output: ToolOutput): Done {
-  const text = textOf(cleanContent(output.content, tool));
+  const text = textOf(cleanContent(scrubContent(output.content, hosts.scrub), tool));
   files.events.write({
     at: hosts.now(),
     kind: 'call.ended',

@@ -87,6 +87,7 @@ async function openFirst(
     onLimit,
     stay,
     ...(config.hooks.some((hook) => hook.event === 'Notification') ? { notifies: true as const } : {}),
+    ...(config.ladder.length > 0 ? { ladder: config.ladder } : {}),
   };
   return { agent, fresh };
 }

@@ -101,6 +101,11 @@ async function asked(site: Site, { checked, decision, call, context, state, save
 /** A person has answered for this very input; an edited one passes the same door again, with deny and ask rules in force. */
 async function answered(site: Site, checked: Checked, grant: Answer, saved: Sha): Promise<Verdict> {
   const { by } = grant;
+  if (grant.unanswered) {
+    const text = UNANSWERED[grant.unanswered](checked.tool.name);
+    tell(site, { behavior: 'deny', reason: { kind: 'unanswered', text: 'Nobody answered in time.' } });
+    return { kind: 'deny', text };
+  }
   if (grant.behavior === 'deny') {
     tell(site, { behavior: 'deny', reason: { kind: 'person', ...(by ? { by } : {}) } });
     const said = grant.message ? ` They said: ${grant.message}` : '';
@@ -111,6 +116,14 @@ async function answered(site: Site, checked: Checked, grant: Answer, saved: Sha)
   const reason: DecisionReason = { kind: 'person', ...(by ? { by } : {}) };
   return allowed(site, checked, edited, { by: 'A person', reason, saved });
 }
+
+/** What the model hears when a question was over before somebody had answered. */
+const UNANSWERED: Record<NonNullable<Answer['unanswered']>, (tool: string) => string> = {
+  deny: (tool) =>
+    `Nobody answered in time whether this ${tool} call may run, so it was denied. Do not try the same again; go on without it, or say in your answer what you would have needed.`,
+  'continue-without': (tool) =>
+    `Nobody is there to answer this ${tool} call, and it was not run. Go on without an answer: do what can be done without it, decide by what you know, and say in your last answer what you left out or assumed.`,
+};
 
 /** Lets a call through that somebody allowed: with a changed input only what its tool accepts and no rule stops. */
 async function allowed(

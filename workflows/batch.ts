@@ -11,7 +11,7 @@ import type { CallId } from '../src/shapes/ids.ts';
 import type { TurnInput, TurnState } from '../src/shapes/turn.ts';
 import { perform } from './effects.ts';
 import type { Box } from './listen.ts';
-import { prompted } from './messages.ts';
+import { prompted, withdrawn } from './messages.ts';
 import { runTool } from './steps.ts';
 
 export type Batch = { safe: boolean; calls: CallRef[] };
@@ -93,38 +93,59 @@ async function runCall(
   live: { waits: boolean },
 ): Promise<Done | 'alone'> {
   let known: Known | undefined;
+  let open: string | undefined; // key of a question that nobody has answered
+  const job = getExternalWorkflowHandle(parseTurnId(workflowInfo().workflowId).job);
+  const withdraw = async (text: string): Promise<void> => {
+    const key = open;
+    open = undefined;
+    if (key === undefined || s.reason) return; // the job drops all questions of a turn that ends
+    await CancellationScope.nonCancellable(() => job.signal(withdrawn, { key, text }));
+  };
   const waitFor = async <T>(wait: Promise<T>): Promise<T> => {
     live.waits = true;
     return wait.finally(() => {
       live.waits = false;
     });
   };
-  for (let pass = 0; ; pass++) {
-    const rev = s.rulesRev;
-    const result = await runTool({
-      agent: input.agent,
-      reply: s.open!.reply,
-      step: s.step,
-      call,
-      pass,
-      ctx: s.ctx,
-      rules: s.rules,
-      ...(known || alone ? { known: { ...known, ...(alone ? { alone } : {}) } } : {}),
-    });
-    s.spent += result.spent ?? 0;
-    s.purse -= result.spent ?? 0;
-    if (result.kind === 'done') return result.done;
-    if (result.kind === 'alone') return 'alone'; // a rewrite made it unsafe beside others
-    known = { resume: result.resume };
-    if (result.kind === 'effect') known.outcome = await waitFor(perform(result.effect, s));
-    if (result.kind === 'ask') {
-      const { prompt } = result;
-      const job = getExternalWorkflowHandle(parseTurnId(workflowInfo().workflowId).job);
-      await job.signal(prompted, prompt); // idempotent by the prompt's key
-      await waitFor(condition(() => box.answers.has(prompt.key) || s.rulesRev !== rev || !!s.reason)); // days, if need be
-      if (s.reason) return dropped(s.reason); // waiting never blocks an interrupt
-      const grant = box.answers.get(prompt.key);
-      if (grant) known.grant = grant; // absent: the rules changed, the chain is walked again
+  try {
+    return await passes();
+  } finally {
+    await withdraw('its call was cancelled');
+  }
+
+  async function passes(): Promise<Done | 'alone'> {
+    for (let pass = 0; ; pass++) {
+      const rev = s.rulesRev;
+      const result = await runTool({
+        agent: input.agent,
+        reply: s.open!.reply,
+        step: s.step,
+        call,
+        pass,
+        ctx: s.ctx,
+        rules: s.rules,
+        ...(known || alone ? { known: { ...known, ...(alone ? { alone } : {}) } } : {}),
+      });
+      s.spent += result.spent ?? 0;
+      s.purse -= result.spent ?? 0;
+      if (result.kind !== 'ask' || result.prompt.key !== open) await withdraw('a rule that somebody gave decided it');
+      if (result.kind === 'done') return result.done;
+      if (result.kind === 'alone') return 'alone'; // a rewrite made it unsafe beside others
+      known = { resume: result.resume, ...(known?.grant ? { grant: known.grant } : {}) };
+      if (result.kind === 'effect') known.outcome = await waitFor(perform(result.effect, s));
+      if (result.kind === 'ask') {
+        const { prompt } = result;
+        if (!box.answers.has(prompt.key)) {
+          open = prompt.key;
+          await job.signal(prompted, prompt); // idempotent by the prompt's key
+        }
+        await waitFor(condition(() => box.answers.has(prompt.key) || s.rulesRev !== rev || !!s.reason)); // days, if need be
+        if (s.reason) return dropped(s.reason); // waiting never blocks an interrupt
+        const grant = box.answers.get(prompt.key);
+        if (!grant) continue; // the rules changed, the chain is walked again
+        known.grant = grant;
+        open = undefined;
+      }
     }
   }
 }

@@ -6,12 +6,15 @@ import {
   upsertMemo,
   workflowInfo,
 } from '@temporalio/workflow';
+import { endOfWait } from '../src/core/ladder.ts';
 import type { Note } from '../src/shapes/call.ts';
 import type { JobMemo, JobState, JobStatus, JobView } from '../src/shapes/job.ts';
+import type { LadderEnd } from '../src/shapes/ladder.ts';
 import type { Answer, OpenPrompt, Prompt } from '../src/shapes/prompt.ts';
 import type { TurnState } from '../src/shapes/turn.ts';
+import { climb } from './ladder.ts';
 import * as messages from './messages.ts';
-import { addRules, notify, tellHooks } from './steps.ts';
+import { addRules, notify, saveRule, tellHooks } from './steps.ts';
 import { listenToTasks, type Tasks } from './tasks.ts';
 import type { turn } from './turn.ts';
 
@@ -26,10 +29,14 @@ const asNumber = (id: string): number => Number(id.slice(id.lastIndexOf(':') + 1
 export type Desk = {
   rollOver: boolean;
   extended: boolean;
+  /** Why nobody's answer ended the job. */
+  unanswered: string | undefined;
   tasks: Tasks;
   show(status: JobStatus, detail?: Shown): void;
   turnStarted(child: TurnHandle, state: TurnState): void;
   turnEnded(): void;
+  /** Begins to take questions up the ladder; it never throws and ends with the job. */
+  climb(): void;
   memo(): JobMemo;
 };
 
@@ -41,8 +48,19 @@ export function openDesk(id: string, s: JobState): Desk {
   let waits: Shown | undefined;
   let interrupted = false;
   let published = '';
+  let changes = 0; // of the open questions
   const tasks = listenToTasks(id, s, queue);
-  const desk: Desk = { rollOver: false, extended: false, tasks, show, turnStarted, turnEnded, memo };
+  const desk: Desk = {
+    rollOver: false,
+    extended: false,
+    unanswered: undefined,
+    tasks,
+    show,
+    turnStarted,
+    turnEnded,
+    climb: () => void climb(s, { changes: () => changes, over }),
+    memo,
+  };
 
   setHandler(messages.send, queue);
   setHandler(messages.interrupt, ({ now }) => {
@@ -65,6 +83,7 @@ export function openDesk(id: string, s: JobState): Desk {
     aside({ event: wait ? { kind: 'job.waiting', ...wait } : { kind: 'job.resumed' } });
   });
   setHandler(messages.prompted, ask);
+  setHandler(messages.withdrawn, withdraw);
   setHandler(messages.answerPermission, take);
   setHandler(messages.view, view);
   setDefaultSignalHandler((name) => log.warn('unknown signal', { name }));
@@ -81,6 +100,7 @@ export function openDesk(id: string, s: JobState): Desk {
     if (s.prompts.some((known) => known.key === prompt.key)) return;
     const open: OpenPrompt = { ...prompt, id: `${id}:${++s.asked}` };
     s.prompts.push(open);
+    changes += 1;
     publish();
     if (s.notifies)
       tellHooks({ agent: s.agent, prompt: open }).catch((error: unknown) =>
@@ -115,10 +135,33 @@ export function openDesk(id: string, s: JobState): Desk {
       },
     });
     if (!prompt) return;
-    s.prompts = s.prompts.filter((open) => open !== prompt);
-    publish();
+    close(prompt);
     tell((running) => running.signal(messages.answer, { ...answer, id: prompt.key }));
     if (behavior === 'allow-always') void widen(prompt, answer);
+    if (behavior !== 'deny' && answer.save) void keepRules(prompt, answer);
+  }
+
+  function close(prompt: OpenPrompt): void {
+    s.prompts = s.prompts.filter((open) => open !== prompt);
+    changes += 1;
+    publish();
+  }
+
+  /** A rule that came meanwhile, or the end of its call, has answered it. */
+  function withdraw({ key, text }: { key: string; text: string }): void {
+    const prompt = s.prompts.find((open) => open.key === key);
+    if (!prompt) return;
+    close(prompt);
+    aside({ event: { kind: 'prompt.withdrawn', id: prompt.id, text } });
+  }
+
+  /** Nobody has answered in time. */
+  function over(prompt: OpenPrompt, then: LadderEnd): void {
+    if (then !== 'fail') return take({ id: prompt.id, behavior: 'deny', by: 'the ladder', unanswered: then });
+    desk.unanswered = `Nobody answered the question ${prompt.id} in time: ${prompt.tool} ${prompt.brief}`;
+    close(prompt);
+    aside({ event: { kind: 'prompt.withdrawn', id: prompt.id, text: 'nobody answered in time, so the job fails' } });
+    tell((running) => running.signal(messages.stop, { why: 'unanswered' }));
   }
 
   /** A rule that a person gave holds for the whole job: every call that waits walks its chain again. */
@@ -139,6 +182,14 @@ export function openDesk(id: string, s: JobState): Desk {
     }
   }
 
+  async function keepRules(prompt: OpenPrompt, { rules: add }: Answer): Promise<void> {
+    try {
+      await saveRule({ agent: s.agent, rules: s.rules, prompt, ...(add ? { add } : {}) });
+    } catch (error) {
+      log.warn('a rule could not be kept', { error: String(error) });
+    }
+  }
+
   function turnStarted(started: TurnHandle, state: TurnState): void {
     child = started;
     // What came between making the state and the start.
@@ -148,6 +199,7 @@ export function openDesk(id: string, s: JobState): Desk {
       tell((running) => running.signal(messages.rules, { sha: s.rules, rev: s.rulesRev }));
     if (desk.rollOver) tell((running) => running.signal(messages.rollOver));
     if (interrupted) tell((running) => running.signal(messages.stop, { why: 'interrupt' }));
+    if (desk.unanswered) tell((running) => running.signal(messages.stop, { why: 'unanswered' }));
     interrupted = false;
   }
 
@@ -155,6 +207,7 @@ export function openDesk(id: string, s: JobState): Desk {
     child = undefined;
     waits = undefined;
     s.prompts = []; // nobody waits for them any more
+    changes += 1;
     publish();
   }
 
@@ -175,7 +228,11 @@ export function openDesk(id: string, s: JobState): Desk {
   function status(): { status: JobStatus } & Shown {
     if (shown.status !== 'running') return shown;
     const first = s.prompts[0];
-    if (first) return { status: 'waiting', why: 'permission', text: `${first.tool}: ${first.brief}` };
+    if (first) {
+      const until = endOfWait(s.ladder ?? [], first);
+      const text = `${first.tool}: ${first.brief}`;
+      return { status: 'waiting', why: 'permission', text, ...(until === undefined ? {} : { until }) };
+    }
     return waits ? { status: 'waiting', ...waits } : shown;
   }
 

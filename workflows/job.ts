@@ -51,6 +51,7 @@ export async function job(input: JobInput): Promise<JobEnd> {
       // With nothing to do there is no reason to wake the model.
       if (opened.notes && (s.turnOpen || s.queue.length > 0)) s.queue.unshift(...opened.notes);
     }
+    desk.climb();
     while (true) {
       if (desk.rollOver || isLong(s.limits.events)) await rollOver();
       if (!s.turnOpen && s.queue.length === 0) {
@@ -87,6 +88,7 @@ export async function job(input: JobInput): Promise<JobEnd> {
         return run(state);
       });
       keep(s, state.step, result.state);
+      if (desk.unanswered) return { status: 'failed', why: 'permission', error: desk.unanswered };
       return settle(s, result);
     } catch (error) {
       if (isCancellation(error)) throw error;
@@ -206,6 +208,7 @@ function jobWhy(why: StopWhy): JobWhy {
     case 'user':
     case 'interrupt':
     case 'sibling_error':
+    case 'unanswered':
     case 'shutdown':
     case 'broken':
       return 'error';

@@ -22,6 +22,8 @@ export const view = defineQuery<JobView>('view');
 
 // The job, from its own workflows.
 export const prompted = defineSignal<[Prompt]>('prompted');
+/** Nobody waits for the answer to that prompt any more, by its key; `text` says why. */
+export const withdrawn = defineSignal<[{ key: string; text: string }]>('withdrawn');
 /** A turn waits for longer than a moment, or waits no more. */
 export const waiting = defineSignal<[{ why: WaitWhy; until: number | null; text: string } | null]>('waiting');
 export const taskStarted = defineSignal<[TaskEntry]>('taskStarted');

@@ -52,7 +52,7 @@ const aside = proxyActivities<Activities>({
   retry: { maximumAttempts: 5, nonRetryableErrorTypes: never },
 });
 
-export const { addRules, closeJob, countLost, endTask } = small;
+export const { addRules, saveRule, closeJob, countLost, endTask } = small;
 export const { callModel } = model;
 /** One pass of a call. Its activity is known by the call, so that whoever finds a process of it can ask whether it is still wanted. */
 export function runTool(input: ToolInput): Promise<ToolResult> {
@@ -61,7 +61,7 @@ export function runTool(input: ToolInput): Promise<ToolResult> {
 }
 export const { watchTask } = watch;
 export const { openJob } = opening;
-export const { tellHooks } = telling;
+export const { tellHooks, tellPeople } = telling;
 export const { notify } = aside;
 
 /** Events of one run after which it hands over to a fresh one: a replay must fit into a workflow task on a busy machine. */

@@ -15,6 +15,8 @@ import { openLedger } from '../host/ledger.ts';
 import { loadMemory, userFolders } from '../host/memory.ts';
 import { createModelClient } from '../host/model.ts';
 import { pauseBy } from '../host/pause.ts';
+import { postWebhook } from '../host/post-webhook.ts';
+import { saveRules } from '../host/save-rules.ts';
 import { createSearch } from '../host/search.ts';
 import { secretsOf } from '../host/secrets.ts';
 import { createShell } from '../host/shell.ts';
@@ -23,6 +25,7 @@ import { createRegistry } from '../tools/registry.ts';
 import { loadPrices } from './load-prices.ts';
 import type { Env, Home } from './service/home.ts';
 import { homeKey } from './service/home-key.ts';
+import { takeLock } from './service/lock.ts';
 import { aliveFile } from './service/worker-folder.ts';
 
 /** A folder by whose files a worker is told to stop at a crash window; see `withCrashWindows`. For tests only. */
@@ -70,6 +73,8 @@ export function createHosts(options: {
         platform: process.platform,
         today: new Date().toISOString().slice(0, 10),
       }),
+    saveRules: (dir, rules) => saveRules(dir, rules, { files: createFiles(), tryLock }),
+    post: postWebhook,
     sha: shaOf,
     scrub,
     childEnv: (jobEnv, mark) => childEnv(env, jobEnv, mark),
@@ -78,6 +83,12 @@ export function createHosts(options: {
     now: Date.now,
   };
   return pause ? withCrashWindows(hosts, pause) : hosts;
+}
+
+/** The lock of a process that is gone is taken over; one in another pid namespace is taken to live. */
+async function tryLock(path: string): Promise<(() => void) | undefined> {
+  const lock = await takeLock(path, () => Promise.resolve(true));
+  return lock.kind === 'taken' ? lock.release : undefined;
 }
 
 function silentAfter(env: Env): number | undefined {

@@ -148,6 +148,15 @@ export function createLiveView(id: string, { width, paint }: LiveOptions): LiveV
       case 'prompt.answered':
         if (!event.used || !prompts.delete(event.id)) return [];
         return [paint.dim(cut(`  ${event.id}: ${event.behavior}${event.by ? ` by ${event.by}` : ''}`, width))];
+      case 'prompt.withdrawn':
+        if (!prompts.delete(event.id)) return [];
+        return [paint.dim(cut(`  ${event.id}: ${oneLine(event.text)}`, width))];
+      case 'prompt.told':
+        if (event.ok) return [];
+        return [paint.yellow(cut(`  ! ${event.id}: ${oneLine(event.to)} was not told: ${oneLine(event.text)}`, width))];
+      case 'rules.saved':
+        if (event.text === undefined) return [];
+        return [paint.yellow(cut(`  ! ${oneLine(event.file)}: ${oneLine(event.text)}`, width))];
       case 'events.lost':
         return [paint.dim(cut(`  … ${many(event.lines, 'event')} could not be written (${event.error})`, width))];
       // A kind of a later version.

@@ -59,6 +59,12 @@ function detail(event: JobEvent): string {
       return `${event.id} ${event.tool} ${event.brief}`;
     case 'prompt.answered':
       return `${event.id} ${event.behavior}${event.by ? ` by ${event.by}` : ''}${event.used ? '' : ' (too late)'}`;
+    case 'prompt.withdrawn':
+      return `${event.id} ${event.text}`;
+    case 'prompt.told':
+      return `${event.id} ${event.to}: ${event.ok ? 'told' : 'not told'}, ${event.text}`;
+    case 'rules.saved':
+      return [event.file, ...event.rules, event.text].filter((part) => part !== undefined).join(' ');
     // A kind of a later version.
     default:
       return '';

@@ -112,6 +112,8 @@ export function createStreamJson(
         return [system('permission_request', { id: event.id, tool_name: event.tool, brief: event.brief })];
       case 'prompt.answered':
         return [system('permission_answer', { id: event.id, behavior: event.behavior, used: event.used })];
+      case 'prompt.withdrawn':
+        return [system('permission_answer', { id: event.id, behavior: null, used: false, text: event.text })];
       case 'task.started':
         return [system('task_started', { task_id: event.id, description: event.brief, output_file: event.outputFile })];
       case 'task.ended':

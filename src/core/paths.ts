@@ -4,6 +4,11 @@ export const jobDir = (job: string): string => `jobs/${job}`;
 export const hooksDir = (place: string, what: string): string => `${place === '' ? '' : `${place}/`}hooks/${what}`;
 /** Beginning of the mark that the handlers of a job's hooks carry; `dir` is their ledger folder, absent: all of them. */
 export const hooksMark = (home: string, job: string, dir = ''): string => `hooks@${home}/${job}/${dir}`;
+/** Ledger folder of one message about a question: by question, step of the ladder, and place in that step. */
+export const rungDir = (prompt: string, rung: number, n: number): string =>
+  `ladder/${prompt.slice(prompt.lastIndexOf(':') + 1)}.${rung}.${n}`;
+/** The mark that the command of such a message carries; `dir` is its ledger folder. */
+export const rungMark = (home: string, job: string, dir: string): string => `ladder@${home}/${job}/${dir}`;
 export const turnDir = (turn: number): string => `turns/${turn}`;
 /** Ledger folder of one call. Never keyed by the tool_use id alone: ids repeat over jobs. */
 export const callDir = (turn: number, step: number, index: number): string => `turns/${turn}/${step}.${index}`;

@@ -297,6 +297,14 @@ export interface HookRunner {
   kill(mark: string): Promise<void>;
 }
 
+/** What became of rules that were to be kept in a workspace's settings. `added`: those that were not there before. */
+export type SavedRules =
+  | { kind: 'saved'; file: string; added: string[] }
+  | { kind: 'refused'; file: string; why: string };
+
+/** Whether somebody got a message; `text` says what the other side said. */
+export type Delivery = { ok: boolean; text: string };
+
 /** Everything of one job on this host. */
 export interface JobFiles {
   readonly id: string;
@@ -330,6 +338,10 @@ export interface Hosts {
   /** Facts about the workspace for the system prompt. */
   environment(dir: string): Promise<{ git: boolean; platform: string; today: string }>;
   sha(bytes: Uint8Array | string): Sha;
+  /** Keeps allow rules in the workspace's own settings. */
+  saveRules(dir: string, rules: readonly string[]): Promise<SavedRules>;
+  /** Posts JSON to an address that a person gave; `key` is the same whenever the same thing is told. */
+  post(url: string, body: string, options: { key: string; signal: AbortSignal }): Promise<Delivery>;
   /** Takes the runner's own credentials out of a text. */
   scrub: Scrub;
   /** The environment that a job's child processes get: no key, no address of ours. */

@@ -93,6 +93,7 @@ const WHY: Record<Exclude<Reason, 'sibling_error'>, string> = {
   user: 'Cancelled: a person cancelled the job.',
   interrupt: 'Cancelled: a person interrupted this turn.',
   denied: 'Cancelled: a person denied another call of this step and ended the turn.',
+  unanswered: 'Not run: nobody answered a question of this step in time, and the job was ended.',
   budget: 'Not finished: the budget of the job was used up. Nobody stopped this call by hand.',
   deadline: 'Not finished: the deadline of the job had passed. Nobody stopped this call by hand.',
   shutdown: 'Not finished: the program that runs the job was shut down. Nobody stopped this call by hand.',

@@ -65,6 +65,7 @@ export function apply(timeline: Timeline, event: JobEvent): void {
       return;
     }
     case 'prompt.answered':
+    case 'prompt.withdrawn':
       timeline.prompts = timeline.prompts.filter(({ id }) => id !== event.id);
       return;
     case 'task.started': {

@@ -50,6 +50,7 @@ export function reasonText(decision: Decision): string {
     case 'safety':
     case 'tool':
     case 'default':
+    case 'unanswered':
       return reason.text;
     case 'hook':
       return `A ${reason.event ?? 'PreToolUse'} hook decided so${reason.text === '' ? '' : `: ${reason.text}`}.`;

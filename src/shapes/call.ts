@@ -4,7 +4,16 @@ import type { Effect, Outcome } from './effect.ts';
 import type { Answer, Prompt } from './prompt.ts';
 
 /** Why something ended before its own end. */
-export type Reason = 'user' | 'interrupt' | 'sibling_error' | 'denied' | 'budget' | 'deadline' | 'shutdown' | 'broken';
+export type Reason =
+  | 'user'
+  | 'interrupt'
+  | 'sibling_error'
+  | 'denied'
+  | 'unanswered'
+  | 'budget'
+  | 'deadline'
+  | 'shutdown'
+  | 'broken';
 
 /** One call of a reply as the workflow knows it; its input stays in the reply node. */
 export type CallRef = {

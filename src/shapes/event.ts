@@ -63,6 +63,12 @@ export type JobEvent = { at: number } & (
     } & Partial<CallPlace>)
   | { kind: 'task.ended'; id: string; status: TaskStatus; exitCode: number | null; summary: string }
   | { kind: 'prompt.opened'; id: string; key: string; tool: string; brief: string; since: number }
+  /** The question needs no answer any more. */
+  | { kind: 'prompt.withdrawn'; id: string; text: string }
+  /** A step of the ladder has told somebody of a question, or could not. `rung` counts from 0. */
+  | { kind: 'prompt.told'; id: string; rung: number; to: string; ok: boolean; text: string }
+  /** What a person allowed is kept in a settings file; no rules: that could not be done, and `text` says why. */
+  | { kind: 'rules.saved'; id: string; file: string; rules: string[]; text?: string }
   | { kind: 'prompt.answered'; id: string; behavior: string; used: boolean; by?: string; message?: string }
   /** So many events could not be written and are missing at this place. */
   | { kind: 'events.lost'; lines: number; error: string }

@@ -101,6 +101,8 @@ export type JobState = {
   answer?: { node: Sha; brief: string };
   /** Hooks want to hear of each question. */
   notifies?: true;
+  /** What happens while a question waits; absent: it waits for ever. */
+  ladder?: LadderStep[];
   /** Milliseconds since the epoch. */
   startedAt: number;
 };
@@ -109,7 +111,7 @@ export type JobState = {
 export type OpenResult =
   | {
       kind: 'opened';
-      fresh: Pick<JobState, 'agent' | 'rules' | 'limits' | 'onLimit' | 'stay' | 'notifies'> | Record<string, never>;
+      fresh: Pick<JobState, 'agent' | 'rules' | 'limits' | 'onLimit' | 'stay' | 'notifies' | 'ladder'> | Record<string, never>;
       /** What hooks have to say to the model ahead of the first input. */
       notes?: Note[];
     }

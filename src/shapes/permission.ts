@@ -60,6 +60,7 @@ export const DecisionReason = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('hook'), text: z.string(), event: z.string().optional() }),
   z.object({ kind: z.literal('default'), text: z.string() }),
   z.object({ kind: z.literal('person'), by: z.string().optional() }),
+  z.object({ kind: z.literal('unanswered'), text: z.string() }),
 ]);
 export type DecisionReason = z.infer<typeof DecisionReason>;
 

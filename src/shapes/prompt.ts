@@ -21,7 +21,8 @@ export type Prompt = {
 export type PromptBody = { tool: string; input: unknown; reason: string; suggestions: string[]; cwd: string };
 
 /** A prompt in the job's hands; `id` is `<job>:<n>`, n in the order of asking. */
-export type OpenPrompt = Prompt & { id: string };
+/** `rungs`: steps of the ladder that it has behind it. */
+export type OpenPrompt = Prompt & { id: string; rungs?: number };
 
 /** A person's answer. */
 export const Answer = z.object({
@@ -35,6 +36,8 @@ export const Answer = z.object({
   interrupt: z.boolean().optional(),
   save: z.boolean().optional(),
   by: z.string().optional(),
+  /** Nobody answered in time, and this is what the ladder says to it. */
+  unanswered: z.enum(['deny', 'continue-without']).optional(),
   /** Rules that `allow-always` adds; the prompt's suggestions when absent. */
   rules: z.array(z.string()).optional(),
 });
