@@ -13,8 +13,12 @@ export const CRASH_WINDOWS = {
   'tool.owned': 'A process has the call; nothing says what it is about to do.',
   'tool.given-back': 'A pass has ended where somebody must be waited for; the server does not know it yet.',
   'tool.claimed': 'It is on record what the call is about to do; nothing is done.',
+  'tool.ran': 'What the tool gave is on record; the hooks after it have not begun.',
   'tool.before-result': 'The effect is done; the ledger does not hold its result.',
   'tool.result-written': 'The ledger holds the result; the server does not know that the call has ended.',
+  'hook.owned': 'A process has the handler of a hook; it has not begun.',
+  'hook.before-result': 'The handler of a hook has ended; nothing says what it came to.',
+  'hook.result-written': 'What the handler of a hook came to is on record; nobody has acted on it.',
   'shell.started': 'The command runs under its supervisor; nobody waits for it yet.',
   'shell.before-kill': 'The call is cancelled; its command still runs.',
   'shell.after-kill': 'The command of a cancelled call is dead; nothing says so.',
@@ -89,13 +93,14 @@ function ofLedger(ledger: Ledger, at: At): Ledger {
     async own(key, signal) {
       const ownership = await ledger.own(key, signal);
       if (ownership.kind !== 'owned') return ownership;
-      await at('tool.owned');
-      return { kind: 'owned', call: ofCall(ownership.call, at) };
+      const what = /(^|\/)hooks\//.test(key) ? 'hook' : 'tool';
+      await at(`${what}.owned`);
+      return { kind: 'owned', call: ofCall(ownership.call, what, at) };
     },
   };
 }
 
-function ofCall(call: OwnedCall, at: At): OwnedCall {
+function ofCall(call: OwnedCall, what: 'tool' | 'hook', at: At): OwnedCall {
   let finished = false;
   return {
     ...call,
@@ -103,15 +108,19 @@ function ofCall(call: OwnedCall, at: At): OwnedCall {
       await call.claim(value);
       await at('tool.claimed');
     },
+    async ran(value) {
+      await call.ran(value);
+      await at('tool.ran');
+    },
     async result(value) {
-      await at('tool.before-result');
+      await at(`${what}.before-result`);
       await call.result(value);
       finished = true;
-      await at('tool.result-written');
+      await at(`${what}.result-written`);
     },
     async release() {
       await call.release();
-      if (!finished) await at('tool.given-back');
+      if (!finished && what === 'tool') await at('tool.given-back');
     },
   };
 }
