@@ -35,6 +35,7 @@ function readSettings(json: JsonFile, file: string, source: RuleSource): Setting
   };
   const settings = readKnown(json.value, complain);
   const hooks = readHooks(json.value['hooks'], file, (path, text, stops) => complain(['hooks', ...path], text, stops));
+  problems.sort((a, b) => (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0));
   return { layer: { source, settings, hooks }, problems, at: json.at };
 }
 
