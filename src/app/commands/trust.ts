@@ -6,12 +6,12 @@ import { type Io, print, printJson } from '../io.ts';
 import { workspace } from '../job-config.ts';
 import { realFolder, trustFile } from '../read-config.ts';
 import { homePath, openHome } from '../service/home.ts';
-import { takeLock } from '../service/lock.ts';
+import { lockHolder, takeLock } from '../service/lock.ts';
 
 export type TrustOptions = { revoke?: boolean; json?: boolean };
 
 /** So long another `trust` of the same home may take, in ms. */
-const PATIENCE_MS = 10_000;
+const PATIENCE_MS = 30_000;
 
 /** `trust [DIR] [--revoke]`: whether what a folder's own settings ask for counts. */
 export async function trust(dir: string | undefined, options: TrustOptions, io: Io): Promise<number> {
@@ -40,22 +40,26 @@ export async function trust(dir: string | undefined, options: TrustOptions, io: 
 
 /** Runs while nobody else of this home changes the same file. */
 async function alone<T>(path: string, change: () => Promise<T>): Promise<T> {
+  const isForeignAlive = (): Promise<boolean> => Promise.resolve(true);
   const until = Date.now() + PATIENCE_MS;
   for (;;) {
-    const lock = await takeLock(path, () => Promise.resolve(true));
-    if (lock.kind === 'taken') {
+    // To look costs little; to take writes to the disk.
+    const holder = await lockHolder(path, isForeignAlive);
+    const lock = holder === undefined ? await takeLock(path, isForeignAlive) : undefined;
+    if (lock?.kind === 'taken') {
       try {
         return await change();
       } finally {
         lock.release();
       }
     }
+    const { pid } = (lock?.holder ?? holder!).identity;
     if (Date.now() > until)
       throw new CliError(
         Exit.failed,
-        `another nightshift has held ${path} for 10 seconds (pid ${lock.holder.identity.pid})`,
+        `another nightshift has held ${path} for ${PATIENCE_MS / 1_000} seconds (pid ${pid})`,
         'Wait for it to end, then run the command again.',
       );
-    await pause(20);
+    await pause(10 + Math.random() * 20);
   }
 }
