@@ -1,6 +1,7 @@
 import { clipBytes } from '../src/core/preview.ts';
 import type { CheckedCall, PermissionContext } from '../src/permissions/call.ts';
 import { decide, reasonText, stillAllowed } from '../src/permissions/chain.ts';
+import { hookWord } from '../src/permissions/hook-word.ts';
 import { suggestions } from '../src/permissions/suggestions.ts';
 import type { HookVerdict } from '../src/shapes/hook.ts';
 import type { Decision, DecisionReason } from '../src/shapes/permission.ts';
@@ -41,7 +42,7 @@ export async function decideCall(
   if (grant && resume?.inputHash === inputHash) return answered(site, checked, grant, saved);
 
   const { call: plain, context } = factsOf(site, checked);
-  const hook = chainHook(before);
+  const hook = hookWord(before);
   const call = hook ? { ...plain, hook } : plain;
   const decision = decide(call, site.rules, context);
   tell(site, decision);
@@ -53,13 +54,6 @@ export async function decideCall(
     case 'ask':
       return asked(site, { checked, decision, call, context, state, saved });
   }
-}
-
-/** The word of the hooks as the chain takes it; who defers leaves it to a person. */
-function chainHook({ decision, reason = '', input }: HookVerdict): CheckedCall['hook'] {
-  if (decision === undefined || decision === 'block') return undefined;
-  const behavior = decision === 'defer' ? 'ask' : decision;
-  return { behavior, reason, ...(input ? { answered: true } : {}) };
 }
 
 async function denied(site: Site, checked: Checked, decision: Decision): Promise<Verdict> {

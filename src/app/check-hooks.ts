@@ -19,8 +19,10 @@ export type HookSurroundings = {
 export async function askHooks(call: CheckedCall, around: HookSurroundings): Promise<HookVerdict> {
   const { runner, hooks, context, mode, env, mark } = around;
   const names = [call.tool, ...(call.aliases ?? [])];
-  const concerned = distinct(matching(hooks, 'PreToolUse', names)).filter(
-    (hook) => hook.if === undefined || hookConcerns(hook.if, call, context),
+  const concerned = distinct(
+    matching(hooks, 'PreToolUse', names).filter(
+      (hook) => hook.if === undefined || hookConcerns(hook.if, call, context),
+    ),
   );
   const input = JSON.stringify({
     session_id: 'permissions-check',
@@ -48,10 +50,4 @@ export async function askHooks(call: CheckedCall, around: HookSurroundings): Pro
   // Who runs beside the call decides nothing, and there is nobody to hear what it says later.
   const decisive = concerned.filter((hook) => !(hook.type === 'command' && hook.async === true));
   return merge(await Promise.all(decisive.map(run)));
-}
-
-/** The word of the hooks as the chain of judges takes it; who defers leaves it to a person. */
-export function hookWord({ decision, reason = '', input }: HookVerdict): CheckedCall['hook'] {
-  if (decision === undefined || decision === 'block') return undefined;
-  return { behavior: decision === 'defer' ? 'ask' : decision, reason, ...(input ? { answered: true } : {}) };
 }

@@ -1,5 +1,7 @@
 import type { JobEvent } from '../shapes/event.ts';
 import type { Micros } from '../shapes/ids.ts';
+import { isNotable } from '../core/timeline.ts';
+import { hookLine } from './render-hook.ts';
 import { callLine, closingLines, modelTrouble, openingLine, questionLines, waitHints, waitLine } from './render.ts';
 import { isRepeated } from './job-summary.ts';
 import type { Paint } from './paint.ts';
@@ -30,6 +32,7 @@ export function createLiveView(id: string, { width, paint }: LiveOptions): LiveV
   const ended = new Set<string>();
   const started = new Set<string>();
   const over = new Set<string>();
+  const hooked = new Set<string>();
   const asked = new Map<string, { text: string; suggestions: string[]; input: unknown }>();
   const prompts = new Map<string, { since: number }>();
   const inputs = new Map<string, unknown>();
@@ -136,6 +139,12 @@ export function createLiveView(id: string, { width, paint }: LiveOptions): LiveV
         prompts.set(event.id, event);
         const why = asked.get(event.key);
         return [...rest(), ...questionLines(event, why, width, paint)];
+      }
+      case 'hook.ended': {
+        const key = `${event.at} ${event.hook}`;
+        if (!isNotable(event) || hooked.has(key)) return [];
+        hooked.add(key);
+        return [...rest(), `  ${hookLine(event, width - 2, paint)}`];
       }
       case 'task.started':
         if (started.has(event.id)) return [];

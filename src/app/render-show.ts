@@ -2,6 +2,7 @@ import { type StepJson, toJson } from '../core/timeline-json.ts';
 import type { Timeline, TimelineCall, TimelineStep, TimelineTurn } from '../shapes/timeline.ts';
 import type { JobRow } from './commands/ls.ts';
 import type { Paint } from './paint.ts';
+import { hookLine } from './render-hook.ts';
 import { callLine, nextSteps, questionLines, statusText } from './render.ts';
 import { clock, cut, dollars, duration, many, oneLine, plain, size } from './text.ts';
 
@@ -25,7 +26,8 @@ export function showLines(row: JobRow, timeline: Timeline, at: Drawing): string[
     paint.dim(cut(facts.filter((fact) => fact !== undefined && fact !== '').join(' · '), width)),
     ...(row.text === null ? [] : [paint.yellow(oneLine(row.text))]),
     ...timeline.warnings.map((text) => paint.yellow(`! ${oneLine(text)}`)),
-    ...toJson(timeline).turns.flatMap(({ steps }, n) => turnLines(timeline.turns[n], steps, at)),
+    ...hookLines(timeline, {}, 2, at),
+    ...toJson(timeline).turns.flatMap(({ steps }, n) => turnLines(timeline, timeline.turns[n], steps, at)),
     ...taskLines(timeline, at),
     ...unsureLines(timeline, at),
     ...(timeline.lost === 0
@@ -39,14 +41,38 @@ export function showLines(row: JobRow, timeline: Timeline, at: Drawing): string[
   ];
 }
 
-function turnLines(turn: TimelineTurn | undefined, counted: readonly StepJson[], at: Drawing): string[] {
+/** What hooks had to say about the job, a step or a call. */
+function hookLines(
+  { hooks }: Timeline,
+  place: { turn?: number; step?: number; index?: number },
+  indent: number,
+  { width, paint }: Drawing,
+): string[] {
+  const { turn, step, index } = place;
+  return hooks
+    .filter((hook) => hook.turn === turn && hook.step === step && hook.index === index)
+    .map((hook) => `${' '.repeat(indent)}${hookLine(hook, width - indent, paint)}`);
+}
+
+function turnLines(
+  timeline: Timeline,
+  turn: TimelineTurn | undefined,
+  counted: readonly StepJson[],
+  at: Drawing,
+): string[] {
   if (turn === undefined) return [];
   const head = `turn ${turn.n}${turn.input === '' ? '' : ` · ${oneLine(turn.input)}`} · ${turn.status}`;
-  const steps = turn.steps.flatMap((step, n) => stepLines(step, counted[n], at));
+  const steps = turn.steps.flatMap((step, n) => stepLines(timeline, turn.n, step, counted[n], at));
   return ['', at.paint.bold(cut(head, at.width)), ...steps];
 }
 
-function stepLines(step: TimelineStep, counted: StepJson | undefined, at: Drawing): string[] {
+function stepLines(
+  timeline: Timeline,
+  turn: number,
+  step: TimelineStep,
+  counted: StepJson | undefined,
+  at: Drawing,
+): string[] {
   const { paint, width } = at;
   const facts = step.replies.length === 0 || counted === undefined ? 'the model is asked' : countedText(counted);
   const text = step.replies.length === 0 ? (step.live?.text ?? '') : (counted?.text ?? '');
@@ -54,7 +80,11 @@ function stepLines(step: TimelineStep, counted: StepJson | undefined, at: Drawin
     paint.dim(cut(`  step ${step.n} · ${facts}`, width)),
     ...step.failures.map(({ error }) => paint.yellow(cut(`    ! ${oneLine(error)}`, width))),
     ...textLines(text).map((line) => cut(`    ${line}`, width)),
-    ...step.calls.flatMap((call) => callLines(call, at)),
+    ...hookLines(timeline, { turn, step: step.n }, 4, at),
+    ...step.calls.flatMap((call) => [
+      ...callLines(call, at),
+      ...hookLines(timeline, { turn, step: step.n, index: call.index }, 8, at),
+    ]),
   ];
 }
 

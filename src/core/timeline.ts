@@ -9,6 +9,7 @@ export const createTimeline = (): Timeline => ({
   prompts: [],
   turns: [],
   tasks: [],
+  hooks: [],
   lost: 0,
 });
 
@@ -81,10 +82,21 @@ export function apply(timeline: Timeline, event: JobEvent): void {
       Object.assign(task, { status, exitCode, summary, endedAt: at });
       return;
     }
+    case 'hook.ended': {
+      const { kind: _kind, ms: _ms, ...hook } = event;
+      // Told again it comes soon, so that only the last few have to be looked through.
+      const isKnown = timeline.hooks.slice(-20).some((known) => known.at === hook.at && known.hook === hook.hook);
+      if (isNotable(event) && !isKnown) timeline.hooks.push(hook);
+      return;
+    }
     case 'events.lost':
       timeline.lost += event.lines;
   }
 }
+
+/** Most handlers have no objection: of those nobody needs to hear. */
+export const isNotable = ({ status, decision, text }: Of<'hook.ended'>): boolean =>
+  status !== 'ok' || decision !== undefined || text !== undefined;
 
 function applyModel(
   timeline: Timeline,

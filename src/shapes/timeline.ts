@@ -1,4 +1,5 @@
-import type { CallOutcome } from './event.ts';
+import type { CallOutcome, CallPlace } from './event.ts';
+import type { HookDecision, HookEvent, HookOutcome } from './hook.ts';
 import type { Micros } from './ids.ts';
 import type { JobStatus, JobWhy } from './job.ts';
 import type { TaskEntry } from './task.ts';
@@ -68,6 +69,16 @@ export type TimelineTask = Omit<TaskEntry, 'untold'> & {
   summary?: string;
 };
 
+/** A handler of a hook that decided or said something, or did not work; its place as far as the event has one. */
+export type TimelineHook = {
+  at: number;
+  event: HookEvent;
+  hook: string;
+  status: HookOutcome['status'];
+  decision?: HookDecision;
+  text?: string;
+} & Partial<CallPlace>;
+
 /** A job as its events tell it. */
 export type Timeline = {
   title?: string;
@@ -85,6 +96,7 @@ export type Timeline = {
   turns: TimelineTurn[];
   /** Background work, in the order of its start. */
   tasks: TimelineTask[];
+  hooks: TimelineHook[];
   /** Events that could not be written. */
   lost: number;
 };

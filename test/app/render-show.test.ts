@@ -51,6 +51,7 @@ test('a job that asks is shown with its question and how to answer', () => {
     no rule allows it
     nightshift allow fix-it-x7k2:1
     nightshift allow --always fix-it-x7k2:1   # Bash(make:*)
+    nightshift allow --save fix-it-x7k2:1   # the same, kept for later jobs
     nightshift deny fix-it-x7k2:1 --message "…"
 `);
 });
@@ -131,4 +132,25 @@ in the background
   const info = openJob('fix-it-x7k2', memo, at(0));
   expect(rowOf(info, foldEvents(events)).tasks).toBe(1);
   expect(rowOf({ ...info, open: false }, foldEvents(events)).tasks).toBe(0);
+});
+
+test('what hooks decided, said or could not do stands with what it was about', () => {
+  const hook = { kind: 'hook.ended', ms: 3, status: 'ok' } as const;
+  const job: JobEvent = { ...hook, at: at(1), event: 'SessionStart', hook: './up.sh', status: 'timeout' };
+  const call: JobEvent = {
+    ...hook,
+    at: at(2),
+    event: 'PreToolUse',
+    hook: './check.sh',
+    decision: 'allow',
+    text: 'known',
+    turn: 1,
+    step: 1,
+    index: 0,
+  };
+  const lines = show([...sampleJob, job, call], { status: 'done', updatedAt: at(83) }, at(900)).split('\n');
+  expect(lines).toContain('  SessionStart hook ./up.sh: timeout');
+  expect(lines.indexOf('        PreToolUse hook ./check.sh: allow · known')).toBe(
+    lines.findIndex((line) => line.includes('Read src/parse.ts')) + 2,
+  );
 });

@@ -365,6 +365,18 @@ describe('timeline', () => {
     });
   });
 
+  it('keeps what hooks decided, said or could not do, each once', () => {
+    const hook = { kind: 'hook.ended', event: 'PreToolUse', hook: './check.sh', ms: 3, turn: 1, step: 1 } as const;
+    const silent = { ...hook, status: 'ok', index: 0 } as const;
+    const denies = { ...silent, decision: 'deny', text: 'not here' } as const;
+    const fails = { ...silent, status: 'error', index: 1, text: 'exit code 1' } as const;
+    const events = log(silent, denies, fails);
+    expect(foldEvents([...events, ...events]).hooks).toMatchObject([
+      { hook: './check.sh', index: 0, decision: 'deny', text: 'not here' },
+      { hook: './check.sh', index: 1, status: 'error', text: 'exit code 1' },
+    ]);
+  });
+
   it('costs the same per event however long the job is', () => {
     const step = (n: number): JobEvent[] =>
       log(started(n), reply(n, [`c${n}`]), begin(n, 0, `c${n}`), decided(n, 0), end(n, 0));
