@@ -43,7 +43,8 @@ export type Rig = {
     kind: K,
     fits?: (event: Extract<JobEvent, { kind: K }>) => boolean,
   ): Promise<Extract<JobEvent, { kind: K }>>;
-  settled(id: string): Promise<JobInfo>;
+  /** Rejects, with the end of the workers' log, when it takes longer than `ms` (100 s). */
+  settled(id: string, ms?: number): Promise<JobInfo>;
   record(id: string): Promise<JobRecord>;
   /** The conversation as the model would get it now. */
   messages(id: string): Promise<Message[]>;
@@ -170,8 +171,8 @@ export async function rig(
       }
       throw new Error(`no ${kind} event of ${id} came`);
     },
-    async settled(id) {
-      const limit = AbortSignal.any([following.signal, AbortSignal.timeout(100_000)]);
+    async settled(id, ms = 100_000) {
+      const limit = AbortSignal.any([following.signal, AbortSignal.timeout(ms)]);
       try {
         return await client.settle(id, limit);
       } catch (error) {

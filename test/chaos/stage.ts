@@ -1,0 +1,98 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { CrashWindow } from '../../src/host/crash-windows.ts';
+import { type Rig, rig, RULES } from '../support/rig.ts';
+import { namesIn, untilSeen } from './files.ts';
+import { SCRIPT, type Workload } from './workloads.ts';
+
+/** Who dies. */
+export const VICTIMS = ['worker', 'server', 'both'] as const;
+export type Victim = (typeof VICTIMS)[number];
+
+/** A rig on which jobs are killed one after the other, and the pauses of its workers. */
+export type Stage = {
+  rig: Rig;
+  /** The next process that reaches the window stays there; `block`: with its event loop. */
+  arm(window: CrashWindow, how?: 'block'): void;
+  /** Resolves when a process stays at the window. */
+  held(window: CrashWindow): Promise<void>;
+  /** Forgets every pause, and lets go who is held. */
+  disarm(): void;
+  /** Makes sure that `n` workers live. */
+  keepWorkers(n?: number): Promise<void>;
+  kill(victim: Victim): Promise<void>;
+  /** The server first, then `n` workers. */
+  revive(n?: number): Promise<void>;
+  reviveServer(): Promise<void>;
+  /** Workers that ended though nobody killed them. */
+  lost(): number;
+  /** Starts a workload in a folder of its own. */
+  start(workload: Workload): Promise<{ id: string; dir: string }>;
+  close(): Promise<void>;
+};
+
+export async function openStage(env: Record<string, string> = {}): Promise<Stage> {
+  const pauses = mkdtempSync(join(tmpdir(), 'nightshift-pauses-'));
+  const r = await rig(SCRIPT, { workers: 0, env: { NIGHTSHIFT_PAUSE: pauses, ...env } });
+  let isServerDead = false;
+  let lost = 0;
+  let number = 0;
+
+  async function keepWorkers(n = 1): Promise<void> {
+    const alive = r.workers.filter(({ child }) => child.exitCode === null && child.signalCode === null);
+    lost += r.workers.length - alive.length;
+    r.workers.splice(0, r.workers.length, ...alive);
+    while (r.workers.length < n) await r.startWorker();
+  }
+  async function reviveServer(): Promise<void> {
+    if (isServerDead) await r.server.restart();
+    isServerDead = false;
+  }
+
+  return {
+    rig: r,
+    arm: (window, how) => writeFileSync(join(pauses, window), how ?? ''),
+    held(window) {
+      const name = `${window}.held`;
+      return untilSeen(join(pauses, name), () => namesIn(pauses).includes(name), `a process at ${window}`);
+    },
+    disarm() {
+      for (const name of namesIn(pauses)) rmSync(join(pauses, name), { force: true });
+    },
+    keepWorkers,
+    async kill(victim) {
+      const worker = victim === 'server' ? undefined : r.killWorkers();
+      if (victim !== 'worker') {
+        isServerDead = true;
+        await r.server.kill();
+      }
+      await worker;
+    },
+    async revive(n) {
+      await reviveServer();
+      await keepWorkers(n);
+    },
+    reviveServer,
+    lost: () => lost,
+    async start({ word, asks, limits, prepare }) {
+      number += 1;
+      const id = `${word}-${process.pid}-${number}-${r.home.id.slice(0, 4)}`;
+      const dir = join(r.dir, id);
+      mkdirSync(dir);
+      prepare?.(dir);
+      const allow = asks ? [] : [{ text: 'Bash', tool: 'Bash', source: { kind: 'cli' as const, base: dir } }];
+      await r.start(`${word} in ${dir}`, {
+        id,
+        dir,
+        rules: { ...RULES, mode: asks ? 'default' : 'acceptEdits', allow },
+        limits: { concurrency: 10, ...limits },
+      });
+      return { id, dir };
+    },
+    async close() {
+      await r.close();
+      rmSync(pauses, { recursive: true, force: true });
+    },
+  };
+}
