@@ -9,7 +9,12 @@ export function factsOf(
 ): { call: CheckedCall; context: PermissionContext } {
   const cwd = input.ctx.cwd ?? agent.dir;
   return {
-    call: { tool: tool.name, aliases: tool.aliases, input: raw, traits: traitsOf(tool.access(parsed, cwd)) },
+    call: {
+      tool: tool.name,
+      aliases: tool.aliases,
+      input: raw,
+      traits: { ...traitsOf(tool.access(parsed, cwd)), ...(tool.asks ? { requiresInteraction: true } : {}) },
+    },
     context: {
       cwd,
       root: agent.dir,

@@ -4,6 +4,7 @@ import type { Recovery, ToolIo, ToolOutput } from '../src/core/ports.ts';
 import type { Done, ToolResult } from '../src/shapes/call.ts';
 import type { CallOutcome } from '../src/shapes/event.ts';
 import type { HookVerdict } from '../src/shapes/hook.ts';
+import type { Answer } from '../src/shapes/prompt.ts';
 import { afterHooks, callHooks, hasAfterHooks, heardBefore } from './call-hooks.ts';
 import { deniedCall, doneWith, failedCall, settled } from './map-result.ts';
 import { decideCall, readResume, type Resume } from './permit.ts';
@@ -216,6 +217,9 @@ function toolIo(site: Site, raw: Record<string, unknown>): ToolIo {
     search: hosts.search,
     shell: hosts.shell,
     seen,
+    mode: input.ctx.mode ?? rules.mode,
+    jobMode: rules.mode,
+    ...saidWith(input.known?.grant),
     sha: (bytes) => hosts.sha(bytes),
     claim: (fact) => call.claim({ raw, fact } satisfies Claim),
     progress: (text, bytes) => {
@@ -229,6 +233,10 @@ function toolIo(site: Site, raw: Record<string, unknown>): ToolIo {
     resultPath: `${files.dir}/${toolResultFile(place.turn, place.step, place.index, 'txt')}`,
   };
 }
+
+/** The words that came with a person's yes. */
+const saidWith = (grant: Answer | undefined): Pick<ToolIo, 'said'> =>
+  grant?.message === undefined || grant.behavior === 'deny' ? {} : { said: grant.message };
 
 /** Progress events of one call are at least this far apart. */
 const PROGRESS_MS = 500;

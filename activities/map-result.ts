@@ -16,9 +16,18 @@ type Where = { hosts: Hosts; files: JobFiles; place: CallPlace };
 
 /** Writes the result down before the completion is sent: a later pass finds it. */
 export async function settled(site: Site, end: Done): Promise<ToolResult> {
-  const result: ToolResult = { kind: 'done', done: await withHooks(site, end) };
+  const result: ToolResult = { kind: 'done', done: await withWords(site, await withHooks(site, end)) };
   await site.call.result(result);
   return result;
+}
+
+/** What a person said when they let the call through is for the model too. A tool that asks has it in its result. */
+async function withWords(site: Site, done: Done): Promise<Done> {
+  const { input, use, files, hosts } = site;
+  const { message, behavior } = input.known?.grant ?? {};
+  if (message === undefined || behavior === 'deny' || hosts.registry.get(use.name)?.asks) return done;
+  const body = await files.blobs.put(`The person who allowed this ${use.name} call said: ${message}`);
+  return { ...done, notes: [...(done.notes ?? []), { id: `${use.id}.said`, kind: 'reminder', body }] };
 }
 
 /** What the model gets of a tool's output: cleaned, never empty, what is too large kept in a file. */
@@ -110,7 +119,8 @@ async function patchOf({ files, input, agent }: Site, output: ToolOutput): Promi
     output.seen && Object.keys(output.seen).length > 0
       ? { files: await files.blobs.put(JSON.stringify(output.seen)) }
       : {};
-  const patch = { ...cwd, ...seen };
+  const mode = output.mode === undefined ? {} : { mode: output.mode };
+  const patch = { ...cwd, ...mode, ...seen };
   return Object.keys(patch).length > 0 ? { patch } : {};
 }
 

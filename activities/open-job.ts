@@ -66,10 +66,11 @@ async function openFirst(
     system: systemPrompt({
       dir: config.dir,
       ...(await hosts.environment(config.dir)),
+      plans: config.rules.mode === 'plan',
       append: config.appendSystemPrompt,
     }),
     memory: memory.text,
-    tools: tools.filter((tool) => !isRemoved(tool, config)).map(schemaOf),
+    tools: tools.filter((tool) => isOffered(tool, config)).map(schemaOf),
     dir: config.dir,
     env: config.env,
     siblingAbort: config.siblingAbort,
@@ -92,9 +93,10 @@ async function openFirst(
   return { agent, fresh };
 }
 
-/** A tool that a deny rule forbids altogether is not offered. */
-const isRemoved = (tool: Tool, { rules }: JobConfig): boolean =>
-  rules.deny.some((rule) => rule.specifier === undefined && [tool.name, ...tool.aliases].includes(rule.tool));
+/** A tool that a deny rule forbids altogether, or that has no use in the job's mode, is not offered. */
+const isOffered = (tool: Tool, { rules }: JobConfig): boolean =>
+  tool.offered?.(rules.mode) !== false &&
+  !rules.deny.some((rule) => rule.specifier === undefined && [tool.name, ...tool.aliases].includes(rule.tool));
 
 function schemaOf(tool: Tool): Agent['tools'][number] {
   const { $schema: _dialect, ...input_schema } = z.toJSONSchema(tool.input, { io: 'input' });

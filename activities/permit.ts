@@ -76,7 +76,7 @@ type Asked = {
 
 /** Hooks may answer instead of a person; what they allow passes the same door as a person's answer. */
 async function asked(site: Site, { checked, decision, call, context, state, saved }: Asked): Promise<Verdict> {
-  const proposals = suggestions(call, context);
+  const proposals = suggestions(call, context, site.rules);
   const said = await callHooks(site, 'PermissionRequest', checked, { permission_suggestions: proposals });
   if (!said) return { kind: 'cut' };
   const reason: DecisionReason = { kind: 'hook', text: said.reason ?? '', event: 'PermissionRequest' };
@@ -106,7 +106,9 @@ async function answered(site: Site, checked: Checked, grant: Answer, saved: Sha)
     const text = `A person denied this ${checked.tool.name} call.${said} Do not try the same again; go on without it, or ask for what you need in your answer.`;
     return { kind: 'deny', text, ...(grant.interrupt ? { interrupt: true } : {}) };
   }
-  const edited = grant.input ? await readJson<Record<string, unknown>>(site.files.blobs, grant.input) : undefined;
+  const given = grant.input ? await readJson<Record<string, unknown>>(site.files.blobs, grant.input) : undefined;
+  // An answer adds to what was asked; any other edited input stands in the place of the whole.
+  const edited = given && checked.tool.asks ? { ...checked.raw, ...given } : given;
   const reason: DecisionReason = { kind: 'person', ...(by ? { by } : {}) };
   return allowed(site, checked, edited, { by: 'A person', reason, saved });
 }

@@ -45,14 +45,33 @@ async function knownPrompt(client: JobClient, id: string): Promise<{ id: string;
   throw noPrompt(id);
 }
 
-/** The answer that was there first: from the events, which need no worker, else from the job. */
-async function earlierAnswer(client: JobClient, job: string, id: string): Promise<AnswerRecord | undefined> {
+/** The answer that was there first, or why none is wanted any more: from the events, which need no worker, else from the job. */
+async function earlierAnswer(client: JobClient, job: string, id: string): Promise<AnswerRecord | string | undefined> {
   for (const event of await client.store.events(job)) {
+    if (event.kind === 'prompt.withdrawn' && event.id === id) return event.text;
     if (event.kind !== 'prompt.answered' || event.id !== id || !event.used) continue;
     const { at, by, used } = event;
     return { id, behavior: event.behavior as AnswerRecord['behavior'], used, at, ...(by === undefined ? {} : { by }) };
   }
   return firstOf((await client.view(job))?.answers ?? [], id);
+}
+
+/** What became of rules that were to be kept. `kept: null`: nobody has said so far. */
+export type Saved = { kept: boolean | null; file: string; why: string };
+
+/** Whether the rules of an answer are kept in the settings of its folder, as soon as the job has said so. */
+export async function savedAs(client: JobClient, { id, job }: Answered): Promise<Saved> {
+  const end = Date.now() + CONFIRM_LIMIT;
+  for (;;) {
+    const events = await client.store.events(job);
+    const said = events.findLast((event) => event.kind === 'rules.saved' && event.id === id);
+    if (said?.kind === 'rules.saved') {
+      const { file, rules, text = '' } = said;
+      return { kept: rules.length > 0, file, why: text };
+    }
+    if (Date.now() > end) return { kept: null, file: '', why: 'nobody has said so far' };
+    await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY));
+  }
 }
 
 async function untilHeard(
@@ -74,10 +93,13 @@ function firstOf(answers: readonly AnswerRecord[], id: string): AnswerRecord | u
   return answers.find((known) => known.id === id && known.used);
 }
 
-function refused(id: string, job: string, earlier: AnswerRecord | undefined): Answered {
-  const why =
-    earlier === undefined ? 'nobody waits for it any more: its turn has ended' : `answered before: ${said(earlier)}`;
-  return { id, job, accepted: false, why };
+function refused(id: string, job: string, earlier: AnswerRecord | string | undefined): Answered {
+  return { id, job, accepted: false, why: whyRefused(earlier) };
+}
+
+function whyRefused(earlier: AnswerRecord | string | undefined): string {
+  if (earlier === undefined) return 'nobody waits for it any more: its turn has ended';
+  return typeof earlier === 'string' ? `nobody waits for it any more: ${earlier}` : `answered before: ${said(earlier)}`;
 }
 
 /** Who answered, when, what. */

@@ -138,7 +138,9 @@ export function addJobCommands(program: Command, io: Io, done: (code: number) =>
     examples: [
       'nightshift allow fix-the-test-x7k2:1',
       'nightshift allow --always fix-the-test-x7k2:1',
+      'nightshift allow --save fix-the-test-x7k2:1',
       `nightshift allow fix-the-test-x7k2:1 --input '{"command":"npm test -- --run"}'`,
+      `nightshift allow fix-the-test-x7k2:2 --input '{"answers":{"Which database?":"Postgres"}}'`,
       'nightshift allow --all',
     ],
     run: async (ids: string[], options: AnswerOptions) =>
@@ -146,7 +148,8 @@ export function addJobCommands(program: Command, io: Io, done: (code: number) =>
   })
     .option('--all', 'every question that waits')
     .option('--always', 'also add the suggested rules, for this job')
-    .option('--input <json>', 'run the call with this input instead')
+    .option('--save', 'as --always, and keep the rules in .claude/settings.local.json of the folder')
+    .option('--input <json>', 'run the call with this input instead, or give answers: {"answers":{…}}')
     .option('--message <text>', 'tell the model something too')
     .option('--json', 'print an array');
 

@@ -2,6 +2,7 @@ import type { CallOutcome, JobEvent } from '../shapes/event.ts';
 import type { JobStatus, JobWhy } from '../shapes/job.ts';
 import type { Micros } from '../shapes/ids.ts';
 import type { Paint } from './paint.ts';
+import { askedLines, yesCommands } from './render-question.ts';
 import { clock, cut, dollars, duration, many, oneLine, plain, size, spread } from './text.ts';
 
 /** How a call ended, as far as its line says it. */
@@ -59,32 +60,21 @@ export function questionLines(
   paint: Paint,
 ): string[] {
   const { id, tool, brief } = prompt;
-  const input = why?.input === undefined ? [oneLine(brief)] : inputLines(why.input);
+  const input = why?.input === undefined ? [oneLine(brief)] : askedLines(tool, why.input);
   const always = why !== undefined && why.suggestions.length > 0;
   return [
     paint.yellow(cut(`  ? ${oneLine(tool)} asks (${id})`, width)),
     ...input.map((line) => `      ${line}`),
     ...(why === undefined || why.text === '' ? [] : [paint.dim(`    ${oneLine(why.text)}`)]),
-    `    nightshift allow ${id}`,
-    ...(always ? [`    nightshift allow --always ${id}   # ${oneLine(why.suggestions.join(', '))}`] : []),
+    ...yesCommands(id, tool, why?.input).map((line) => `    ${line}`),
+    ...(always
+      ? [
+          `    nightshift allow --always ${id}   # ${oneLine(why.suggestions.join(', '))}`,
+          `    nightshift allow --save ${id}   # the same, kept for later jobs`,
+        ]
+      : []),
     `    nightshift deny ${id} --message "…"`,
   ];
-}
-
-/** Lines of one field of an input that are shown outside of JSON. */
-const MOST_LINES = 20;
-
-/** Whoever allows a call must see what it does: every field is shown, and a cut is said. */
-export function inputLines(input: unknown): string[] {
-  if (typeof input !== 'object' || input === null || Array.isArray(input))
-    return [cut(JSON.stringify(input) ?? '', 500)];
-  return Object.entries(input).flatMap(([name, value]) => {
-    const lines = plain(typeof value === 'string' ? value : JSON.stringify(value)).split('\n');
-    if (lines.length === 1) return [`${oneLine(name)}: ${lines[0]}`];
-    const shown = lines.slice(0, MOST_LINES).map((line) => `  ${line}`);
-    const more = lines.length - shown.length;
-    return [`${oneLine(name)}:`, ...shown, ...(more > 0 ? [`  … ${more} more lines: nightshift inbox --json`] : [])];
-  });
 }
 
 /** What a job waits for; `until` in local time. */

@@ -6,6 +6,7 @@ import type { Effect, Outcome } from '../shapes/effect.ts';
 import type { JobEvent } from '../shapes/event.ts';
 import type { Micros, Sha } from '../shapes/ids.ts';
 import type { ModelRequest, Reply, WaitWhy } from '../shapes/model.ts';
+import type { Mode } from '../shapes/permission.ts';
 import type { Scrub } from './scrub.ts';
 
 /** Content-addressed blobs of one job. `put` returns after the bytes are safe on disk; `get` checks the hash. */
@@ -158,6 +159,11 @@ export interface ToolIo {
   readonly files: Files;
   readonly search: Search;
   readonly shell: Shell;
+  /** The permission mode now, and the one that the job was started in. */
+  readonly mode: Mode;
+  readonly jobMode: Mode;
+  /** What a person who allowed the call said about it. */
+  readonly said?: string;
   /** What the model has read, by real path. */
   readonly seen: ReadonlyMap<string, Seen>;
   /** Whether a rule keeps this file from the model: searches leave it out. Absent: nothing is kept back. */
@@ -181,6 +187,8 @@ export type ToolOutput = {
   isError?: boolean;
   /** New working directory. */
   cwd?: string;
+  /** New permission mode. */
+  mode?: Mode;
   /** Files that the model now knows, by real path. */
   seen?: Record<string, Seen>;
   /** A shell that really ran and really failed. */
@@ -219,6 +227,10 @@ export interface Tool<I = unknown> {
   /** What an interrupt does to a running call. Default `block`: it may end. */
   interrupt: 'cancel' | 'block';
   runs: 'host' | 'anywhere';
+  /** Only a person can let it through, whatever mode and rules say; what they add to its input or say is their answer. */
+  asks?: true;
+  /** Whether a job that starts in this mode has the tool. Absent: always. */
+  offered?: (mode: Mode) => boolean;
   /** Characters of a result that the model gets in place; `Infinity` for tools that bound themselves. */
   maxChars: number;
   /** At most 200 bytes for people: what this call is about. */

@@ -1,6 +1,8 @@
 import type { Tool } from '../core/ports.ts';
+import { askUserQuestion } from './ask-user-question.ts';
 import { bash } from './bash.ts';
 import { edit } from './edit.ts';
+import { exitPlanMode } from './exit-plan-mode.ts';
 import { glob } from './glob.ts';
 import { grep } from './grep.ts';
 import { read } from './read.ts';
@@ -10,4 +12,16 @@ import { taskStop } from './task-stop.ts';
 import { write } from './write.ts';
 
 /** The tools that every job has, in the order in which the model gets them; a stable order keeps its prompt cache. */
-export const builtinTools: readonly Tool[] = [bash, read, edit, write, glob, grep, taskOutput, taskStop, sleep];
+export const builtinTools: readonly Tool[] = [
+  bash,
+  read,
+  edit,
+  write,
+  glob,
+  grep,
+  taskOutput,
+  taskStop,
+  sleep,
+  askUserQuestion,
+  exitPlanMode,
+];

@@ -26,6 +26,7 @@ Two files.
     no rule allows it
     nightshift allow fix-it-x7k2:1
     nightshift allow --always fix-it-x7k2:1   # Bash(make:*)
+    nightshift allow --save fix-it-x7k2:1   # the same, kept for later jobs
     nightshift deny fix-it-x7k2:1 --message "…"
   fix-it-x7k2:1: allow by ann@desk
   a worker died in Bash; another one has it now

@@ -10,7 +10,9 @@ import { createSearch } from '../../src/host/search.ts';
 import { createShell } from '../../src/host/shell.ts';
 
 /** What a bench may be given: fields of the `ToolIo` of its calls, and variables of the job. */
-export type BenchOptions = Partial<Pick<ToolIo, 'signal' | 'cwd' | 'directories' | 'hidden'>> & {
+export type BenchOptions = Partial<
+  Pick<ToolIo, 'signal' | 'cwd' | 'directories' | 'hidden' | 'mode' | 'jobMode' | 'said'>
+> & {
   env?: Record<string, string>;
 };
 
@@ -77,6 +79,9 @@ export function createBench(): Bench {
         search: createSearch(rgPath),
         shell: createShell(),
         seen,
+        mode: options.mode ?? 'default',
+        jobMode: options.jobMode ?? 'default',
+        ...(options.said === undefined ? {} : { said: options.said }),
         ...(options.hidden && { hidden: options.hidden }),
         sha: sha256,
         claim: async (fact) => void claims.push(structuredClone(fact)),

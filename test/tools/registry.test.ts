@@ -60,6 +60,8 @@ describe('the built-in tools', () => {
       new_string: '',
       seconds: 2,
       task_id: long,
+      questions: [{ question: long }],
+      plan: long,
     };
     for (const builtin of builtinTools) {
       const brief = builtin.brief(input);

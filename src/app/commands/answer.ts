@@ -1,24 +1,30 @@
 import { hostname, userInfo } from 'node:os';
 import type { Answer } from '../../shapes/prompt.ts';
-import { type Answered, answerPrompt, parsePromptId } from '../answer-prompt.ts';
+import { type Answered, answerPrompt, parsePromptId, type Saved, savedAs } from '../answer-prompt.ts';
 import { refuseBelowJob } from '../below-job.ts';
+import { questionOf, yesProblem } from '../check-answer.ts';
 import { CliError, Exit, explainError, unknownError, usageError } from '../cli-error.ts';
 import type { JobClient } from '../client.ts';
 import { type Io, print, printJson, tell } from '../io.ts';
 import { openJobs } from '../open-jobs.ts';
+import { oneLine } from '../text.ts';
 import { readInbox } from './inbox.ts';
 
 export type AnswerOptions = {
   all?: boolean;
   always?: boolean;
+  save?: boolean;
   input?: string;
   message?: string;
   interrupt?: boolean;
   json?: boolean;
 };
 
-/** What is told of one answer; `error`: there is no such prompt. */
-type Told = Answered & { error?: CliError };
+/**
+ * What is told of one answer. `rules`: what it allows for the rest of the job; `saved`: what became of keeping them;
+ * `error`: there is no such prompt.
+ */
+type Told = Answered & { rules?: string[]; saved?: Saved; error?: CliError };
 
 /** `allow ID…`: the calls run. */
 export function allow(ids: string[], options: AnswerOptions, io: Io): Promise<number> {
@@ -57,7 +63,17 @@ async function answerOne(
   input: Record<string, unknown> | undefined,
 ): Promise<Told> {
   try {
-    return await answerPrompt(jobs, await toAnswer(jobs, verb, id, options, input));
+    const question = verb === 'allow' ? await questionOf(jobs, id) : undefined;
+    const problem = question && (await yesProblem(question, { input, message: options.message }));
+    if (problem !== undefined) return { id, job: parsePromptId(id)?.job ?? '', accepted: false, why: problem };
+    const answer = await toAnswer(jobs, verb, id, options, input);
+    const told = await answerPrompt(jobs, answer);
+    if (told.accepted === false || answer.behavior !== 'allow-always') return told;
+    return {
+      ...told,
+      rules: question?.suggestions ?? [],
+      ...(answer.save ? { saved: await savedAs(jobs, told) } : {}),
+    };
   } catch (error) {
     if (!(error instanceof CliError) || error.exitCode !== Exit.unknown) throw error;
     return { id, job: parsePromptId(id)?.job ?? '', accepted: false, why: 'there is no such prompt', error };
@@ -101,7 +117,8 @@ async function toAnswer(
   const known = input !== undefined && job !== undefined && jobs.store.has(job);
   return {
     id,
-    behavior: verb === 'allow' && options.always === true ? 'allow-always' : verb,
+    behavior: verb === 'allow' && (options.always === true || options.save === true) ? 'allow-always' : verb,
+    ...(options.save === true ? { save: true } : {}),
     by: answerer(),
     ...(options.message === undefined ? {} : { message: options.message }),
     ...(known ? { input: await jobs.store.blobs(job).put(JSON.stringify(input)) } : {}),
@@ -126,7 +143,7 @@ function report(verb: string, answered: Told[], options: AnswerOptions, io: Io):
   if (options.json === true)
     printJson(
       io,
-      answered.map(({ id, job, accepted, why }) => ({ id, job, accepted, why })),
+      answered.map(({ error: _shown, ...told }) => told),
     );
   else if (answered.length === 0) print(io, 'No question waits for an answer.');
   else for (const one of answered) if (one.error === undefined) print(io, line(verb, one));
@@ -134,7 +151,18 @@ function report(verb: string, answered: Told[], options: AnswerOptions, io: Io):
   return answered.some((one) => one.error !== undefined) ? Exit.unknown : Exit.failed;
 }
 
-function line(verb: string, one: Answered): string {
-  if (one.accepted === null) return `${one.id}: ${one.why}`;
-  return one.accepted ? `${one.id}: ${verb === 'allow' ? 'allowed' : 'denied'}` : `${one.id}: not accepted, ${one.why}`;
+function line(verb: string, one: Told): string {
+  if (one.accepted === false) return `${one.id}: not accepted, ${one.why}`;
+  const done = one.accepted === null ? one.why : verb === 'allow' ? 'allowed' : 'denied';
+  return [`${one.id}: ${done}`, ...ruleText(one)].join('; ');
+}
+
+function ruleText({ rules, saved }: Told): string[] {
+  if (rules === undefined) return [];
+  if (rules.length === 0) return ['no rule fits it, so the next one asks again'];
+  const held = `for the rest of the job: ${rules.map(oneLine).join(', ')}`;
+  if (saved === undefined) return [held];
+  const { file, kept, why } = saved;
+  if (kept === null) return [held, 'to be kept in the settings of the folder when a worker is up'];
+  return [held, kept ? `kept in ${file}${why === '' ? '' : ` (${why})`}` : `not kept in ${file}: ${why}`];
 }

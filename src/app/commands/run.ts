@@ -32,11 +32,13 @@ async function printResult(jobs: JobClient, info: JobInfo, format: 'text' | 'jso
   return exitCodeOf(info, result.interrupted);
 }
 
-/** Tools that the model is offered: those that no rule denies altogether. */
+/** Tools that the model is offered: those that no rule denies altogether, and that have a use in the job's mode. */
 async function toolNames({ rules }: JobConfig): Promise<string[]> {
   const { builtinTools } = await import('../../tools/builtin.ts');
   const denied = new Set(rules.deny.filter((rule) => rule.specifier === undefined).map((rule) => rule.tool));
-  return builtinTools.map((tool) => tool.name).filter((name) => !denied.has(name));
+  return builtinTools
+    .filter((tool) => !denied.has(tool.name) && tool.offered?.(rules.mode) !== false)
+    .map((tool) => tool.name);
 }
 
 /** Follows a job as one JSON message per line. */
