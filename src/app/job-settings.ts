@@ -33,7 +33,7 @@ export function jobSettings(
   const about = [...rules.warnings, ...unknownToolWarnings(rules, options.tools ?? [])];
   return {
     ...merged,
-    rules: { ...rules, warnings: [] },
+    rules: { ...rules, warnings: [], guarded: guardedBy(read) },
     ladder: ladderOf(merged.nightshift.prompts ?? []),
     warnings: [
       ...read.problems,
@@ -82,6 +82,12 @@ function rulesOf(read: ConfigRead, flags: RuleFlags | undefined, trusted: boolea
     root: read.dir,
     home: read.home,
   });
+}
+
+/** Where settings come from that are not called so: whoever may change them makes the rules of the next job. */
+function guardedBy({ layers, userConfig }: ConfigRead): string[] {
+  const named = layers.filter(({ source }) => source.kind === 'flagFile').flatMap(({ source }) => source.file ?? []);
+  return [...new Set([userConfig, ...named])];
 }
 
 /** Of a folder that is not trusted only what forbids is handed on. */

@@ -8,7 +8,14 @@ import type { Env } from './io.ts';
 import { homePath } from './service/home.ts';
 
 /** Everything that settings files say for a folder, and whether the folder's own may act. Nothing has been decided yet. */
-export type ConfigRead = SettingsFiles & { trust: Trust; dir: string; cwd: string; home: string };
+export type ConfigRead = SettingsFiles & {
+  trust: Trust;
+  dir: string;
+  cwd: string;
+  home: string;
+  /** Folder of the user's settings. */
+  userConfig: string;
+};
 
 /** Where configuration is looked for. */
 export type ConfigQuery = {
@@ -40,7 +47,7 @@ export async function readConfig(query: ConfigQuery): Promise<ConfigRead> {
     trustFile: trustFile(env),
     claudeState: claudeStateFiles(query),
   });
-  return { ...files, problems: [...files.problems, ...trust.problems], trust, dir, cwd, home };
+  return { ...files, problems: [...files.problems, ...trust.problems], trust, dir, cwd, home, userConfig };
 }
 
 /** Folder of a person's settings. A home that is named has its own. */

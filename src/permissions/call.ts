@@ -37,6 +37,8 @@ export type PermissionContext = {
   root: string;
   home: string;
   nightshiftHome?: string;
+  /** Files and folders that count as protected whatever they are called; the rules bring them. */
+  guarded?: readonly string[];
   /** Folders that may be read without asking although they lie elsewhere, such as the job's kept results. */
   readable?: readonly string[];
   /** Bash runs inside a sandbox that makes its commands harmless. */

@@ -32,7 +32,8 @@ type Judge = (facts: Case) => Decision | undefined;
 
 /** Works out the facts of a call. */
 export function caseOf(call: CheckedCall, rules: Rules, given: PermissionContext): Case {
-  const ctx = withMemory(given);
+  const { guarded = given.guarded } = rules;
+  const ctx = withMemory({ ...given, ...(guarded ? { guarded } : {}) });
   const bash = call.traits.access === 'bash' ? analyse(call.traits.command ?? '') : undefined;
   return {
     call,

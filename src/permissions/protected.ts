@@ -35,8 +35,16 @@ export function protectedName(path: string): string | undefined {
 }
 
 /** Why writing to a path needs a person in every mode but `bypassPermissions`. The name and the target of a link both count. */
-export function protectedReason({ path, real }: ResolvedPath): string | undefined {
-  return protectedName(path) ?? protectedName(real);
+export function protectedReason({ path, real }: ResolvedPath, ctx: PermissionContext): string | undefined {
+  return protectedName(path) ?? protectedName(real) ?? guardedReason({ path, real }, ctx);
+}
+
+function guardedReason({ path, real }: ResolvedPath, { guarded = [], resolve }: PermissionContext): string | undefined {
+  const folder = guarded.find((folder) => {
+    const at = resolve(folder);
+    return [path, real].some((one) => isInside(one, at.path) || isInside(one, at.real));
+  });
+  return folder === undefined ? undefined : `${folder} is a protected folder`;
 }
 
 /** Whether a path is nightshift's own state, which no job may touch or look into by itself. */
@@ -56,10 +64,10 @@ export function isOwnState({ path, real }: ResolvedPath, ctx: PermissionContext,
 export function protectedPlace(place: Place, ctx: PermissionContext): string | undefined {
   if (place.kind === 'unknown') return undefined;
   if (place.kind === 'paths') {
-    return place.paths.map((path) => protectedReason(locate(path, ctx))).find((why) => why !== undefined);
+    return place.paths.map((path) => protectedReason(locate(path, ctx), ctx)).find((why) => why !== undefined);
   }
   const inFolder = [...place.folders, ...place.found]
-    .map((path) => protectedReason(locate(path, ctx)))
+    .map((path) => protectedReason(locate(path, ctx), ctx))
     .find((why) => why !== undefined);
   if (inFolder !== undefined) return inFolder;
   const names = [...folders, ...files, ...filePrefixes].filter((name) => name.startsWith('.')).map(literal);

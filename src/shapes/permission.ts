@@ -44,6 +44,8 @@ export const Rules = z.object({
   directories: z.array(z.string()),
   /** Whether the workspace's own allow rules count. */
   trusted: z.boolean(),
+  /** Files and folders, absolute, that are protected whatever they are called: those that rules are read from. */
+  guarded: z.array(z.string()).optional(),
   /** `bypassPermissions` acts as `default`. */
   disableBypass: z.boolean(),
   warnings: z.array(Warning),
@@ -61,6 +63,7 @@ export const DecisionReason = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('default'), text: z.string() }),
   z.object({ kind: z.literal('person'), by: z.string().optional() }),
   z.object({ kind: z.literal('unanswered'), text: z.string() }),
+  z.object({ kind: z.literal('described'), description: z.string(), model: z.string() }),
 ]);
 export type DecisionReason = z.infer<typeof DecisionReason>;
 

@@ -22,7 +22,10 @@ function build(flags: JobFlags = {}, env: Record<string, string> = {}, more: Par
   const nothing = { layers: [], problems: [], placeOf: () => undefined };
   const trust = { root: dir, trusted: false, problems: [] };
   const { allow = [], ask = [], deny = [] } = flags;
-  const settings = jobSettings({ ...nothing, trust, dir, cwd, home: '/home/ada' }, { flags: { allow, ask, deny } });
+  const settings = jobSettings(
+    { ...nothing, trust, dir, cwd, home: '/home/ada', userConfig: '/home/ada/.claude' },
+    { flags: { allow, ask, deny } },
+  );
   const sources = { prompt: 'Fix it', flags, dir, settings, env, uid: 1000, now: NOW, random: 'x7k2', priced };
   return buildJobConfig({ ...sources, ...more });
 }

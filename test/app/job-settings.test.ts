@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { buildJobConfig, type JobFlags } from '../../src/app/job-config.ts';
 import { jobSettings, type JobSettings, problemText } from '../../src/app/job-settings.ts';
 import { readConfig } from '../../src/app/read-config.ts';
+import { decide } from '../../src/permissions/chain.ts';
 import { JobConfig } from '../../src/shapes/job.ts';
 
 let top: string;
@@ -375,6 +376,21 @@ describe('the snapshot of a job', () => {
     expect(built.env).toEqual({});
     expect(built.warnings).toHaveLength(3);
     expect(built.warnings[0]).toMatch(/settings\.json:1:\d+: env\.ANTHROPIC_API_KEY does not count/);
+  });
+
+  test('keeps the files that it was read from out of reach, whatever they are called', async () => {
+    put('cfg/settings.json', {});
+    const flag = put('ci/rules.json', { permissions: { allow: ['Edit'] } });
+    const { rules } = await config({}, { env: { CLAUDE_CONFIG_DIR: join(top, 'cfg') }, settings: flag });
+    const verdict = (path: string): string =>
+      decide({ tool: 'Edit', input: {}, traits: { access: 'edit', paths: [{ path, use: 'edit' }] } }, rules, {
+        cwd: dir,
+        root: dir,
+        home,
+        resolve: (path) => ({ path, real: path }),
+      }).behavior;
+    const paths = ['cfg/settings.json', 'cfg/agents/x.md', 'ci/rules.json', 'ci/other.json'];
+    expect(paths.map((path) => verdict(join(top, path)))).toEqual(['ask', 'ask', 'ask', 'allow']);
   });
 
   test('bypassPermissions of a settings file is refused for root as that of a flag is', async () => {
