@@ -6,6 +6,7 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import { parseTurnId } from '../src/core/paths.ts';
+import { shareOf } from '../src/core/purse.ts';
 import type { CallRef, Ctx, Done, Known, Patch, Reason } from '../src/shapes/call.ts';
 import type { CallId } from '../src/shapes/ids.ts';
 import type { TurnInput, TurnState } from '../src/shapes/turn.ts';
@@ -22,22 +23,25 @@ export const dropped = (reason: Reason, by?: CallId, text?: string): Done => ({
   dropped: { reason, ...(by ? { by } : {}), ...(text ? { text } : {}) },
 });
 
+/** A rewrite made the call unsafe beside others: it runs when they have ended, with what was learned so far. */
+type Alone = { alone: Known };
+
 /** Runs neighbours that may run together, or one call alone, and settles each; never throws for a call's sake. */
-export async function runBatch(batch: Batch, site: Site): Promise<void> {
+export async function runBatch(batch: Batch, site: Site, before?: Known): Promise<void> {
   const { input, s, box, root } = site;
   const siblings = new CancellationScope(); // second scope: the batch
   let failed = undefined as CallRef | undefined;
   const queue = batch.calls.filter((call) => !s.open!.done[call.index]);
-  const alone: CallRef[] = [];
+  const alone: { call: CallRef; known: Known }[] = [];
   const lane = async (): Promise<void> => {
     for (let call; (call = queue.shift());) await one(call);
   };
   const lanes = batch.safe ? input.limits.concurrency : 1;
   await siblings.run(() => Promise.all(Array.from({ length: lanes }, lane)));
   for (const call of batch.calls) apply(s.ctx, s.open!.done[call.index]?.patch); // in call order, when all are done
-  for (const call of alone) {
+  for (const { call, known } of alone) {
     if (failed) settle(call, dropped('sibling_error', failed.id));
-    else await runBatch({ safe: false, calls: [call] }, site);
+    else await runBatch({ safe: false, calls: [call] }, site, known);
   }
 
   async function one(call: CallRef): Promise<void> {
@@ -46,15 +50,15 @@ export async function runBatch(batch: Batch, site: Site): Promise<void> {
     box.live.set(call.index, live);
     const end = await ended(call, scope, live);
     box.live.delete(call.index);
-    if (end === 'alone') alone.push(call);
+    if ('alone' in end) alone.push({ call, known: end.alone });
     else settle(call, end);
   }
 
-  async function ended(call: CallRef, scope: CancellationScope, live: { waits: boolean }): Promise<Done | 'alone'> {
+  async function ended(call: CallRef, scope: CancellationScope, live: { waits: boolean }): Promise<Done | Alone> {
     if (s.reason || failed) return why();
     try {
-      const end = await scope.run(() => runCall(call, !batch.safe, site, live));
-      if (end === 'alone' || !end.dropped) return end;
+      const end = await scope.run(() => runCall(call, batch.safe ? undefined : { ...before, alone: true }, site, live));
+      if ('alone' in end || !end.dropped) return end;
       const { reason, by } = why().dropped!; // the activity saw that it was cancelled, the workflow knows why
       return { ...end, dropped: { ...end.dropped, reason, ...(by ? { by } : {}) } };
     } catch (error) {
@@ -88,11 +92,11 @@ export async function runBatch(batch: Batch, site: Site): Promise<void> {
 /** One call, pass after pass: a pass ends where somebody has to be waited for. */
 async function runCall(
   call: CallRef,
-  alone: boolean,
+  before: Known | undefined,
   { input, s, box }: Site,
   live: { waits: boolean },
-): Promise<Done | 'alone'> {
-  let known: Known | undefined;
+): Promise<Done | Alone> {
+  let known = before;
   let open: string | undefined; // key of a question that nobody has answered
   const job = getExternalWorkflowHandle(parseTurnId(workflowInfo().workflowId).job);
   const withdraw = async (text: string): Promise<void> => {
@@ -113,7 +117,7 @@ async function runCall(
     await withdraw('its call was cancelled');
   }
 
-  async function passes(): Promise<Done | 'alone'> {
+  async function passes(): Promise<Done | Alone> {
     for (let pass = 0; ; pass++) {
       const rev = s.rulesRev;
       const result = await runTool({
@@ -124,14 +128,16 @@ async function runCall(
         pass,
         ctx: s.ctx,
         rules: s.rules,
-        ...(known || alone ? { known: { ...known, ...(alone ? { alone } : {}) } } : {}),
+        purse: shareOf(s.purse, s.open!.calls.length),
+        ...(known ? { known } : {}),
       });
       s.spent += result.spent ?? 0;
       s.purse -= result.spent ?? 0;
       if (result.kind !== 'ask' || result.prompt.key !== open) await withdraw('a rule that somebody gave decided it');
       if (result.kind === 'done') return result.done;
-      if (result.kind === 'alone') return 'alone'; // a rewrite made it unsafe beside others
-      known = { resume: result.resume, ...(known?.grant ? { grant: known.grant } : {}) };
+      const { grant, alone } = known ?? {};
+      known = { resume: result.resume, ...(grant ? { grant } : {}), ...(alone ? { alone } : {}) };
+      if (result.kind === 'alone') return { alone: known };
       if (result.kind === 'effect') known.outcome = await waitFor(perform(result.effect, s));
       if (result.kind === 'ask') {
         const { prompt } = result;

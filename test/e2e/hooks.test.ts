@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { identityOf } from '../../src/host/identity.ts';
+import { appears } from '../support/appears.ts';
 import { allow, deny, hookBench, hookEvents, print, resultsOf, say, textsOf } from '../support/hook-bench.ts';
 import { type Rig, rig, RULES } from '../support/rig.ts';
 
@@ -152,6 +153,21 @@ describe('a PreToolUse hook', () => {
     expect((await resultsOf(r, id)).filter((result) => result.is_error)).toEqual([]);
   });
 
+  it('lets a person make a call unsafe beside others, without asking twice', async () => {
+    const bench = hookBench(r);
+    const id = await bench.start('side by side', [
+      bench.hook('PreToolUse', `case $input in *'"pwd"'*) ${decide('ask')}\n;; esac`),
+    ]);
+    await r.event(id, 'prompt.opened');
+    const input = await r.client.store.blobs(id).put(JSON.stringify({ command: 'echo edited >> out.txt' }));
+    await r.client.signal(id, 'answerPermission', { id: `${id}:1`, behavior: 'allow', input });
+    await r.settled(id);
+    expect(bench.lines('out.txt')).toEqual(['edited']);
+    expect(r.events(id).filter((event) => event.kind === 'prompt.opened')).toHaveLength(1);
+    const ended = r.events(id).flatMap((event) => (event.kind === 'call.ended' ? event.index : []));
+    expect(ended.at(-1)).toBe(1);
+  });
+
   it('that stops the turn lets the step end, with all results kept', async () => {
     const bench = hookBench(r);
     const id = await bench.run('two calls', [
@@ -219,6 +235,23 @@ describe('a PreToolUse hook', () => {
     ]);
     expect(bench.lines('hooked.txt')).toEqual(['x', 'x']);
     expect(bench.lines('out.txt')).toEqual(['1', '2']);
+  });
+
+  it('that is cut with its job decides nothing, and the call never begins', async () => {
+    const bench = hookBench(r);
+    const id = await bench.start('one call', [
+      bench.hook('PreToolUse', `${decide('allow')}\necho $$ > pid.new; mv pid.new pid; sleep 1000`),
+    ]);
+    const pid = await appears(bench.path('pid'));
+    await r.client.cancel(id);
+    await r.event(id, 'job.closed');
+    expect(identityOf(Number(pid))).toBeUndefined();
+    expect(bench.lines('out.txt')).toEqual([]);
+    expect(hookEvents(r, id)).toMatchObject([{ status: 'cancelled' }]);
+    expect((await resultsOf(r, id))[0]).toMatchObject({
+      is_error: true,
+      content: 'Cancelled: a person cancelled the job. It was cancelled before it had begun.',
+    });
   });
 
   it('with more to say than fits is kept in a file for the model', async () => {
