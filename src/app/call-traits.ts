@@ -18,7 +18,10 @@ export function findTraits(
   const tool = registry.get(name);
   if (!tool) return { kind: 'found', aliases: [], traits: foreignTraits(name, input, meta) };
   const parsed = tool.input.safeParse(input);
-  if (parsed.success) return { kind: 'found', aliases: tool.aliases, traits: traitsOf(tool.access(parsed.data, cwd)) };
+  if (parsed.success) {
+    const asks = tool.asks ? { requiresInteraction: true } : {};
+    return { kind: 'found', aliases: tool.aliases, traits: { ...traitsOf(tool.access(parsed.data, cwd)), ...asks } };
+  }
   const issues = parsed.error.issues.map((issue) => `${issue.path.join('.') || 'input'}: ${issue.message}`);
   return { kind: 'refused', text: `The input of ${tool.name} is not valid: ${issues.join('; ')}` };
 }
