@@ -1,6 +1,7 @@
 import { isSafe } from '../src/core/classify.ts';
 import { callMark, taskId, taskOutputFile, toolResultFile } from '../src/core/paths.ts';
 import type { Recovery, ToolIo, ToolOutput } from '../src/core/ports.ts';
+import { scrubContent } from '../src/core/scrub.ts';
 import type { Done, ToolResult } from '../src/shapes/call.ts';
 import type { CallOutcome } from '../src/shapes/event.ts';
 import type { HookVerdict } from '../src/shapes/hook.ts';
@@ -141,12 +142,13 @@ async function run(site: Site, checked: Checked, io: ToolIo): Promise<ToolResult
 async function finished(
   site: Site,
   checked: Checked,
-  output: ToolOutput,
+  given: ToolOutput,
   { outcome, ms = 0 }: { outcome?: CallOutcome; ms?: number } = {},
 ): Promise<ToolResult> {
   const isCut = site.life.cancelled.aborted && output.isError === true;
   if (isCut || !hasAfterHooks(site)) return settled(site, await doneWith(site, checked, output, outcome));
   const ran: Ran = { raw: checked.raw, output, ms, ...(outcome ? { outcome } : {}) };
+  const output = { ...given, content: scrubContent(given.content, site.hosts.scrub) };
   if (!site.call.previous?.ran) await site.call.ran(ran);
   return settled(site, await doneWith(site, checked, await afterHooks(site, checked, output, ms), outcome));
 }

@@ -103,7 +103,7 @@ async function runOne(site: HookSite, stage: HookStage, hook: Hook, mark: string
   const isAside = hook.type === 'command' && hook.async === true;
   const span = Number(agent.env['CLAUDE_CODE_SESSIONEND_HOOKS_TIMEOUT_MS']);
   const running = hosts.hooks.run(hook, {
-    input: JSON.stringify(inputOf(site, stage)),
+    input: hosts.scrub(JSON.stringify(inputOf(site, stage))),
     mark,
     signal: isAside ? new AbortController().signal : stage.signal,
     cwd: stage.cwd,
@@ -157,18 +157,19 @@ function deadly(site: HookSite, stage: HookStage, hook: Hook, owners: number): H
   return tell(site, stage, hook, outcome, 0);
 }
 
-/** Long texts go to files that the model can read. */
+/** What a handler said as it may be kept: without the runner's own credentials, and with long texts in files that the model can read. */
 async function bounded(site: HookSite, outcome: HookOutcome): Promise<HookOutcome> {
   const { context, reason, stop } = outcome;
   return {
     ...outcome,
     ...(context === undefined ? {} : { context: await kept(site, context) }),
     ...(reason === undefined ? {} : { reason: await kept(site, reason) }),
-    ...(stop === undefined ? {} : { stop: clipBytes(stop, STOP_BYTES) }),
+    ...(stop === undefined ? {} : { stop: clipBytes(site.hosts.scrub(stop), STOP_BYTES) }),
   };
 }
 
-async function kept({ hosts, files }: HookSite, text: string): Promise<string> {
+async function kept({ hosts, files }: HookSite, said: string): Promise<string> {
+  const text = hosts.scrub(said);
   if (text.length <= TEXT_LIMIT) return text;
   const path = await files.keepResult(`tool-results/hook-${hosts.sha(text).slice(0, 16)}.txt`, text);
   return persistedOutput({ head: text, path, bytes: byteLength(text) });

@@ -214,6 +214,20 @@ describe('a PreToolUse hook', () => {
     expect(bench.lines('pwd.txt')).toEqual([bench.dir]);
   });
 
+  it("gets no key of the runner's from an output, and can give none to the model", async () => {
+    const bench = hookBench(r);
+    const id = await bench.run('one call', [
+      bench.hook(
+        'PreToolUse',
+        say('PreToolUse', { updatedInput: { command: 'echo "it is test-key"' }, additionalContext: 'or test-key' }),
+      ),
+      bench.hook('PostToolUse', 'printf %s "$input" > input.json'),
+    ]);
+    const input = JSON.parse(bench.lines('input.json').join('\n')) as { tool_response: { stdout: string } };
+    expect(input.tool_response.stdout).toBe('it is [key]');
+    expect((await textsOf(r, id)).join('\n')).toContain('PreToolUse hook: or [key]');
+  });
+
   it('does not run for a call that its tool refuses, nor does any other', async () => {
     const bench = hookBench(r);
     const events = ['PreToolUse', 'PostToolUse', 'PostToolUseFailure', 'PermissionDenied'] as const;
