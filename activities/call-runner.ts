@@ -145,10 +145,10 @@ async function finished(
   given: ToolOutput,
   { outcome, ms = 0 }: { outcome?: CallOutcome; ms?: number } = {},
 ): Promise<ToolResult> {
+  const output = { ...given, content: scrubContent(given.content, site.hosts.scrub) };
   const isCut = site.life.cancelled.aborted && output.isError === true;
   if (isCut || !hasAfterHooks(site)) return settled(site, await doneWith(site, checked, output, outcome));
   const ran: Ran = { raw: checked.raw, output, ms, ...(outcome ? { outcome } : {}) };
-  const output = { ...given, content: scrubContent(given.content, site.hosts.scrub) };
   if (!site.call.previous?.ran) await site.call.ran(ran);
   return settled(site, await doneWith(site, checked, await afterHooks(site, checked, output, ms), outcome));
 }
