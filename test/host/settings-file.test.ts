@@ -3,6 +3,7 @@ import { chmodSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlin
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { matching } from '../../src/core/hooks.ts';
 import { readSettingsFile, type SettingsRead } from '../../src/host/settings-file.ts';
 
 let dir: string;
@@ -72,6 +73,23 @@ describe('files as they are found', () => {
       'hooks.PreToolUse[15].matcher has no',
       'hooks.PreToolUse[16].matcher has no',
     ]);
+  });
+
+  test.each([
+    ['Bash', 'bash'],
+    ['Edit', 'pipe comma unanchored anchored'],
+    ['Write', 'pipe comma'],
+    ['NotebookEdit', 'unanchored notebook'],
+    ['mcp__kb__search', 'mcp-regex'],
+    ['mcp__kb__write_note', 'mcp-regex anywrite'],
+    ['mcp__brave-search__web', ''],
+    ['Read', ''],
+  ])('of the matchers, %s is fitted by those for all and by: %s', async (tool, names) => {
+    const found = await sample('08-matcher-variants.settings.json');
+    const ran = matching(found.layer?.hooks ?? [], 'PreToolUse', [tool]).map((hook) =>
+      hook.type === 'command' ? hook.command.replace('log m-', '') : hook.url,
+    );
+    expect(ran).toEqual(['empty', 'star', 'missing', ...names.split(' ').filter(Boolean)]);
   });
 
   test('hooks without their inner list stop the job', async () => {
