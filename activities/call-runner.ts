@@ -10,6 +10,7 @@ import { afterHooks, callHooks, hasAfterHooks, heardBefore } from './call-hooks.
 import { deniedCall, doneWith, failedCall, settled } from './map-result.ts';
 import { decideCall, readResume, type Resume } from './permit.ts';
 import { readJson } from './read-blob.ts';
+import { startSecondLook } from './second-look.ts';
 import { at, type Checked, type Site } from './site.ts';
 import { taskFolders } from './task-folders.ts';
 
@@ -91,6 +92,8 @@ async function missingWorkspace({ hosts, agent }: Site): Promise<string | undefi
 
 /** Stages 5 to 8, for a call that nobody began before. */
 async function permitted(site: Site, first: Checked, io: ToolIo, resume: Resume | undefined): Promise<ToolResult> {
+  // Later passes come here with a question that a model was asked before a person was.
+  if (!resume) site.look = startSecondLook(site, first);
   const before = resume ? await heardBefore(site) : await askBefore(site, first);
   if (!before) return settled(site, cutShort());
   const rewritten = resume ? undefined : before.input;

@@ -16,7 +16,9 @@ type Where = { hosts: Hosts; files: JobFiles; place: CallPlace };
 
 /** Writes the result down before the completion is sent: a later pass finds it. */
 export async function settled(site: Site, end: Done): Promise<ToolResult> {
-  const result: ToolResult = { kind: 'done', done: await withWords(site, await withHooks(site, end)) };
+  const spent = (await site.look?.end()) ?? 0;
+  const done = await withWords(site, await withHooks(site, end));
+  const result: ToolResult = { kind: 'done', done: spent > 0 ? { ...done, spent: (done.spent ?? 0) + spent } : done };
   await site.call.result(result);
   return result;
 }

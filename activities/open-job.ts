@@ -76,6 +76,7 @@ async function openFirst(
     siblingAbort: config.siblingAbort,
     ...(config.prices === undefined ? {} : { prices: config.prices }),
     ...(config.hooks.length > 0 ? { hooks: config.hooks } : {}),
+    ...describedBy(config),
   };
   const warnings = [...config.warnings, ...memory.warnings];
   const { title, dir, model, rules } = config;
@@ -92,6 +93,12 @@ async function openFirst(
   };
   return { agent, fresh };
 }
+
+/** The model that is asked whether a command falls under a description, when nobody names another. */
+const CLASSIFIER = 'claude-haiku-5-5';
+
+const describedBy = ({ allowDescribed, classifierModel = CLASSIFIER }: JobConfig): Pick<Agent, 'described'> =>
+  allowDescribed.length === 0 ? {} : { described: { descriptions: allowDescribed, model: classifierModel } };
 
 /** A tool that a deny rule forbids altogether, or that has no use in the job's mode, is not offered. */
 const isOffered = (tool: Tool, { rules }: JobConfig): boolean =>

@@ -44,7 +44,7 @@ export async function decideCall(
   const { call: plain, context } = factsOf(site, checked);
   const hook = hookWord(before);
   const call = hook ? { ...plain, hook } : plain;
-  const decision = decide(call, site.rules, context);
+  const decision = await secondLook(site, checked, decide(call, site.rules, context));
   tell(site, decision);
   switch (decision.behavior) {
     case 'allow':
@@ -54,6 +54,13 @@ export async function decideCall(
     case 'ask':
       return asked(site, { checked, decision, call, context, state, saved });
   }
+}
+
+/** The question that is left when nobody decides may be answered by what the user described; no other can. */
+async function secondLook(site: Site, checked: Checked, decision: Decision): Promise<Decision> {
+  if (decision.behavior !== 'ask' || decision.reason.kind !== 'default') return decision;
+  const fit = await site.look?.fits(checked);
+  return fit ? { behavior: 'allow', reason: { kind: 'described', ...fit } } : decision;
 }
 
 async function denied(site: Site, checked: Checked, decision: Decision): Promise<Verdict> {

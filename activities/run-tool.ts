@@ -10,6 +10,7 @@ import { runCall } from './call-runner.ts';
 import { failedCall } from './map-result.ts';
 import { turnPlace } from './place.ts';
 import { readShared } from './read-blob.ts';
+import { costOfLostLook } from './second-look.ts';
 import { loadSeen } from './seen.ts';
 import type { Site } from './site.ts';
 
@@ -28,15 +29,18 @@ export async function runTool(hosts: Hosts, input: ToolInput): Promise<ToolResul
       case 'joined':
         return (await ownership.result) as ToolResult;
       case 'exhausted': {
+        const agent = await readShared<Agent>(files.blobs, input.agent);
+        const spent = await costOfLostLook({ hosts, files, place, agent });
         const text = `The worker died ${ownership.owners} times in this call. It is not tried again; find another way, or smaller steps.`;
-        return { kind: 'done', done: await failedCall({ files, place, hosts }, text, 'unknown') };
+        return { kind: 'done', done: await failedCall({ files, place, hosts }, text, 'unknown'), spent };
       }
       case 'owned':
         try {
-          return await runCall(await siteOf(ownership.call, files, life));
-        } catch (error) {
-          if (!isLost(error)) throw error;
-          return { kind: 'done', done: { dropped: { reason: 'broken', text: error.message } } };
+          const site = await siteOf(ownership.call, files, life);
+          return await runCall(site).then(
+            (result) => withLook(site, result),
+            (error: unknown) => withLook(site, lostCall(error)),
+          );
         } finally {
           await ownership.call.release();
         }
@@ -61,4 +65,16 @@ export async function runTool(hosts: Hosts, input: ToolInput): Promise<ToolResul
       seen: await loadSeen(files.blobs, input.ctx),
     };
   }
+}
+
+/** What can't be found again does not come back by trying again; every other error does. */
+function lostCall(error: unknown): ToolResult {
+  if (!isLost(error)) throw error;
+  return { kind: 'done', done: { dropped: { reason: 'broken', text: error.message } } };
+}
+
+/** A pass that goes on later pays now for what a model was asked about it; the end of a call has its cost in it. */
+async function withLook(site: Site, result: ToolResult): Promise<ToolResult> {
+  const spent = (await site.look?.end()) ?? 0;
+  return result.kind === 'done' || spent === 0 ? result : { ...result, spent };
 }

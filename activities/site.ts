@@ -5,6 +5,7 @@ import type { ToolUseBlock } from '../src/shapes/message.ts';
 import type { Rules } from '../src/shapes/permission.ts';
 import type { Life } from './alive.ts';
 import type { TurnPlace } from './place.ts';
+import type { SecondLook } from './second-look.ts';
 
 export type CallPlace = TurnPlace & { step: number; index: number };
 /** Everything one pass of a call works with. */
@@ -19,6 +20,8 @@ export type Site = {
   life: Life;
   call: OwnedCall;
   seen: Map<string, Seen>;
+  /** Begun when the call is about to be decided. */
+  look?: SecondLook | undefined;
 };
 
 /** A call whose tool was found and whose input that tool accepted. */

@@ -79,6 +79,7 @@ export function buildJobConfig(sources: JobSources): JobConfig {
     hooks,
     ladder,
     allowDescribed: nightshift.allowDescribed,
+    ...(nightshift.classifierModel === undefined ? {} : { classifierModel: modelNamed(nightshift.classifierModel) }),
     ...(nightshift.prices === undefined ? {} : { prices: nightshift.prices }),
     env: jobVariables(settings.env, sources.env),
   };

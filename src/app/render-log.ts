@@ -41,6 +41,8 @@ function detail(event: JobEvent): string {
       return `${event.name} ${event.brief}${event.owner > 1 ? ` (owner ${event.owner})` : ''}`;
     case 'call.decided':
       return `${event.behavior}: ${event.text}`;
+    case 'call.described':
+      return `${event.model}: ${event.fits === null ? 'no' : `"${event.fits}"`} (${event.text}) ${dollars(event.spent)}`;
     case 'call.asked':
       return event.text;
     case 'call.progress':

@@ -32,6 +32,7 @@ export function mergeSettings(layers: readonly SettingsLayer[], at: { trusted: b
   const single = {
     prompts: own('prompts'),
     siblingAbort: own('siblingAbort'),
+    classifierModel: own('classifierModel'),
     prices: merged(counting.map(({ settings }) => settings.nightshift?.prices)),
   };
   return {

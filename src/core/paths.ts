@@ -14,6 +14,9 @@ export const turnDir = (turn: number): string => `turns/${turn}`;
 export const callDir = (turn: number, step: number, index: number): string => `turns/${turn}/${step}.${index}`;
 /** Spool folder of one model request; `tries` changes only when the workflow itself asks again. */
 export const spoolDir = (turn: number, step: number, tries: number): string => `spool/${turn}/${step}.${tries}`;
+/** Spool folder of what a small model was asked about one call. */
+export const describedSpool = (turn: number, step: number, index: number): string =>
+  `spool/${turn}/${step}.described.${index}`;
 export const toolResultFile = (turn: number, step: number, index: number, ext: 'txt' | 'json'): string =>
   `tool-results/${turn}.${step}.${index}.${ext}`;
 /** Names one asking of the model by its activity: the same on every attempt, and never used again. */

@@ -10,6 +10,10 @@ export const LEAST_OUTPUT = 1_024;
 export const UNLIMITED: Micros = Number.MAX_SAFE_INTEGER;
 export const isLimited = (purse: Micros): boolean => purse < UNLIMITED / 2;
 
+/** What each of so many may spend who spend at once. */
+export const shareOf = (purse: Micros, sharers: number): Micros =>
+  isLimited(purse) ? Math.max(0, Math.floor(purse / sharers)) : purse;
+
 /** Prompt tokens that the API adds by itself, such as its own instructions for tool use. */
 const HIDDEN_TOKENS = 1_000;
 /** Bytes of a request behind one token at least; prose and code have 3 to 4, hex and base64 about 2. */

@@ -117,8 +117,9 @@ function callJson({ id, index, name, brief, input = null, state, owners, ...call
   };
 }
 
-const spentOf = ({ replies, failures }: TimelineStep): Micros =>
-  [...replies, ...failures].reduce((sum, { spent }) => sum + spent, 0);
+const spentOf = ({ replies, failures, calls }: TimelineStep): Micros =>
+  [...replies, ...failures].reduce((sum, { spent }) => sum + spent, 0) +
+  calls.reduce((sum, { described = 0 }) => sum + described, 0);
 
 const usageOf = ({ replies }: TimelineStep): Usage => sumUsage(replies.map(({ usage }) => usage));
 

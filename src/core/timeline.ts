@@ -56,6 +56,7 @@ export function apply(timeline: Timeline, event: JobEvent): void {
       return applyModel(timeline, event);
     case 'call.started':
     case 'call.decided':
+    case 'call.described':
     case 'call.asked':
     case 'call.progress':
     case 'call.ended':
@@ -143,7 +144,13 @@ function addReply(step: TimelineStep, { text, stop, usage, spent, cut, calls }: 
 function applyCall(
   timeline: Timeline,
   call: TimelineCall,
-  event: Of<'call.started'> | Of<'call.decided'> | Of<'call.asked'> | Of<'call.progress'> | Of<'call.ended'>,
+  event:
+    | Of<'call.started'>
+    | Of<'call.decided'>
+    | Of<'call.described'>
+    | Of<'call.asked'>
+    | Of<'call.progress'>
+    | Of<'call.ended'>,
 ): void {
   switch (event.kind) {
     case 'call.started':
@@ -160,6 +167,9 @@ function applyCall(
       if (behavior !== 'ask') closeQuestion(timeline, call);
       return;
     }
+    case 'call.described':
+      call.described = event.spent;
+      return;
     case 'call.asked': {
       const { key, text, suggestions, at } = event;
       if (!call.end) call.asked = { key, text, suggestions, since: call.asked?.since ?? at };

@@ -10,7 +10,7 @@ const CACHED = { cache_control: { type: 'ephemeral' } } as const;
  * request of the same conversation begins with the very same bytes.
  */
 export function modelRequestBody(request: ModelRequest): MessageCreateParamsStreaming {
-  const { model, maxTokens, system, tools, messages } = request;
+  const { model, maxTokens, system, tools, messages, force } = request;
   const users = messages.flatMap(({ role }, at) => (role === 'user' ? [at] : [])).slice(-2);
   const body = {
     model,
@@ -20,6 +20,7 @@ export function modelRequestBody(request: ModelRequest): MessageCreateParamsStre
     ...(tools.length > 0 && {
       tools: tools.map((tool, at) => (at === tools.length - 1 ? { ...tool, ...CACHED } : tool)),
     }),
+    ...(force !== undefined && { tool_choice: { type: 'tool', name: force, disable_parallel_tool_use: true } }),
     messages: messages.map(({ role, content }, at) => ({
       role,
       content: users.includes(at) ? marked(content) : content,

@@ -54,6 +54,8 @@ export function reasonText(decision: Decision): string {
       return reason.text;
     case 'hook':
       return `A ${reason.event ?? 'PreToolUse'} hook decided so${reason.text === '' ? '' : `: ${reason.text}`}.`;
+    case 'described':
+      return `The settings allow what is described as "${reason.description}", and ${reason.model} finds that it is that.`;
     case 'person':
       return reason.by === undefined ? 'A person decided so.' : `${reason.by} decided so.`;
   }

@@ -65,6 +65,8 @@ export type ToolInput = {
   pass: number;
   ctx: Ctx;
   rules: Sha;
+  /** What the call may spend on its own, on a model that is asked about it; absent: nothing. */
+  purse?: Micros;
   known?: Known;
 };
 

@@ -37,6 +37,8 @@ export type JobEvent = { at: number } & (
   | ({ kind: 'model.failed'; error: string; until: number | null; spent: Micros } & Place)
   | ({ kind: 'call.started'; id: string; name: string; brief: string; owner: number } & CallPlace)
   | ({ kind: 'call.decided'; behavior: Behavior; reason: DecisionReason; text: string } & CallPlace)
+  /** What a small model found about a call that nothing else decides; `fits`: the description that covers it. */
+  | ({ kind: 'call.described'; model: string; fits: string | null; text: string; spent: Micros } & CallPlace)
   | ({ kind: 'call.asked'; key: string; text: string; suggestions: string[] } & CallPlace)
   | ({ kind: 'call.progress'; text: string; bytes: number } & CallPlace)
   | ({

@@ -34,6 +34,8 @@ export const JobConfig = z.object({
   ladder: z.array(LadderStep).default([]),
   /** Commands that need no question when a small model finds one of these descriptions to fit. */
   allowDescribed: z.array(z.string()).default([]),
+  /** The model that is asked about them. */
+  classifierModel: z.string().optional(),
   /** Job variables: from the settings' `env` blocks and the shell of `run` or `start`. */
   env: z.record(z.string(), z.string()),
   /** Prices that a user gave, by model. */
@@ -56,6 +58,8 @@ export type Agent = {
   prices?: unknown;
   /** As they were when the job opened; absent: none. */
   hooks?: Hook[];
+  /** What a small model may find a command to fall under; absent: nothing. */
+  described?: { descriptions: string[]; model: string };
 };
 
 export type JobInput = {

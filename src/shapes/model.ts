@@ -50,4 +50,6 @@ export type ModelRequest = {
   system: string;
   tools: ToolSchema[];
   messages: { role: 'user' | 'assistant'; content: Block[] }[];
+  /** The tool that the reply has to call. */
+  force?: string;
 };

@@ -41,6 +41,7 @@ export const NightshiftSettings = z.looseObject({
   prompts: z.array(PromptStep).optional(),
   siblingAbort: z.enum(['bash', 'off']).optional(),
   allowDescribed: z.array(z.string().min(1)).optional(),
+  classifierModel: z.string().min(1).optional(),
   prices: PriceOverride.optional(),
 });
 export type NightshiftSettings = z.infer<typeof NightshiftSettings>;

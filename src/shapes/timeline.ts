@@ -24,6 +24,8 @@ export type TimelineCall = {
   startedAt?: number;
   endedAt?: number;
   end?: { isError: boolean; outcome: CallOutcome; bytes: number; preview: string; path?: string };
+  /** What it cost to ask a small model about it. */
+  described?: Micros;
   /** The open question to a person. */
   asked?: { key: string; text: string; suggestions: string[]; since: number };
   /** The last that was seen of a running call. */

@@ -1,6 +1,14 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { costOfAttempt, fitMaxTokens, isLimited, LEAST_OUTPUT, UNLIMITED, worstCase } from '../../src/core/purse.ts';
+import {
+  costOfAttempt,
+  fitMaxTokens,
+  isLimited,
+  LEAST_OUTPUT,
+  shareOf,
+  UNLIMITED,
+  worstCase,
+} from '../../src/core/purse.ts';
 import { cost } from '../../src/core/prices.ts';
 import type { Price } from '../../src/shapes/price.ts';
 
@@ -74,5 +82,20 @@ describe('the cost of an attempt', () => {
     expect(costOfAttempt({ usage: { ...usage, output: 7 }, outputKnown: true }, sized, price)).toBe(
       cost({ ...usage, output: 7 }, price),
     );
+  });
+});
+
+describe('a purse that several spend from at once', () => {
+  it('is never overspent by their shares', () => {
+    fc.assert(
+      fc.property(fc.nat(1_000_000), fc.integer({ min: 1, max: 50 }), (purse, sharers) => {
+        expect(shareOf(purse, sharers) * sharers).toBeLessThanOrEqual(purse);
+      }),
+    );
+    expect(shareOf(-5, 2)).toBe(0);
+  });
+
+  it('without a limit has none for each', () => {
+    expect(isLimited(shareOf(UNLIMITED, 10))).toBe(false);
   });
 });
