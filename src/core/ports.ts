@@ -43,9 +43,9 @@ export interface OwnedCall {
   readonly previous?: Previous;
   /** Before its effect: enough to find out later whether it happened. */
   claim(value: unknown): Promise<void>;
-  result(value: unknown): Promise<void>;
   /** After its effect: what it came to, before others had their say about it. */
   ran(value: unknown): Promise<void>;
+  result(value: unknown): Promise<void>;
   /** Gives the call back. Without a result (somebody must be waited for) the next pass starts clean. */
   release(): Promise<void>;
 }
