@@ -55,6 +55,11 @@ export function isOfFolder({ kind }: RuleSource): boolean {
   return kind === 'project' || kind === 'local';
 }
 
+/** Servers of a folder's `.mcp.json` that some settings switch off, which nothing can undo. */
+export function disabledServers(layers: readonly SettingsLayer[]): ReadonlySet<string> {
+  return new Set(layers.flatMap(({ settings }) => settings.disabledMcpjsonServers ?? []));
+}
+
 /** Keys of a folder's settings that count although nobody trusts it: they only ever forbid. */
 const ALWAYS = new Set(['deny', 'ask', 'disableBypassPermissionsMode']);
 /** Keys that do nothing by themselves. */

@@ -32,7 +32,12 @@ export function settingValues(
 }
 
 /** What counts although its folder is not trusted. */
-const FORBIDS = new Set(['permissions.deny', 'permissions.ask', 'permissions.disableBypassPermissionsMode']);
+const FORBIDS = new Set([
+  'permissions.deny',
+  'permissions.ask',
+  'permissions.disableBypassPermissionsMode',
+  'disabledMcpjsonServers',
+]);
 
 function laidTogether(path: string, values: readonly SettingValue[]): SettingValue {
   // What counts comes before what does not, and each in the order of strength.

@@ -1,5 +1,5 @@
 import { settingValues, type SettingValue } from '../../core/setting-values.ts';
-import { isOfFolder } from '../../core/merge-settings.ts';
+import { disabledServers, isOfFolder } from '../../core/merge-settings.ts';
 import { agentTools, readAgentFiles } from '../../host/agent-files.ts';
 import { MANAGED_DIR } from '../../host/config-files.ts';
 import { expandServer, readMcpFiles } from '../../host/mcp-files.ts';
@@ -80,7 +80,7 @@ async function configView({ dir: folder, settings }: ConfigShowOptions, io: Io):
     ...skills.problems,
     ...memory.warnings.map(memoryProblem),
   ];
-  const counts = (scope: string): boolean => trusted || scope !== 'project';
+  const disabled = disabledServers(read.layers);
   return {
     dir,
     trusted,
@@ -90,7 +90,7 @@ async function configView({ dir: folder, settings }: ConfigShowOptions, io: Io):
       name,
       type: server.type,
       origin,
-      counts: counts(scope),
+      counts: scope !== 'project' || (trusted && !disabled.has(name)),
     })),
     agents: agents.agents.map((agent) => ({
       name: agent.name,

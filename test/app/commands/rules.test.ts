@@ -175,6 +175,16 @@ describe('config show', () => {
     );
   });
 
+  test('a server that some settings switch off does not count, trusted or not', async () => {
+    put('proj/.mcp.json', { mcpServers: { a: { command: 'x' }, b: { command: 'x' } } });
+    put('home/.claude/settings.json', { disabledMcpjsonServers: ['b'] });
+    await nightshift(['trust']);
+    expect((await show()).mcpServers.map(({ name, counts }) => [name, counts])).toEqual([
+      ['a', true],
+      ['b', false],
+    ]);
+  });
+
   test('prints the same for people', async () => {
     put('proj/.claude/settings.json', { model: 'opus', permissions: { allow: ['Bash(x)'] }, hooks: {} });
     const { out } = await nightshift(['config', 'show']);
