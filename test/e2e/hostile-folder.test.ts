@@ -13,6 +13,14 @@ beforeAll(async () => {
     jobs: [
       { match: 'look around', ...look },
       { match: 'look again', ...look },
+      {
+        match: 'rewrite',
+        steps: [
+          { calls: [bash(`node -e 'require("fs").writeFileSync(".claude/settings.json", "{}")'`)] },
+          { calls: [bash('cat .env')] },
+          { text: 'Rewritten.' },
+        ],
+      },
       { match: 'loosen', steps: [{ calls: [bash('nightshift trust'), bash('cat .env')] }, { text: 'Tried.' }] },
     ],
   });
@@ -106,4 +114,26 @@ test('what a job runs can not trust the folder for it', async () => {
   expect(readFileSync(join(top, 'home/trust.json'), 'utf8')).toBe(before);
   const shown = (await c.json(['show', 'loosen'])) as { turns: { steps: { calls: { outcome: string }[] }[] }[] };
   expect(shown.turns[0]!.steps[0]!.calls.map(({ outcome }) => outcome)).toEqual(['denied', 'denied']);
+});
+
+test('settings that change while a job runs change nothing for it', async () => {
+  const { code } = await c.run([
+    'run',
+    '--allow',
+    'Bash',
+    '--permission-mode',
+    'dontAsk',
+    '--name',
+    'rewrite',
+    'rewrite',
+  ]);
+  expect(code).toBe(0);
+  expect(readFileSync(join(c.dir, '.claude/settings.json'), 'utf8')).toBe('{}');
+  const shown = (await c.json(['show', 'rewrite'])) as {
+    turns: { steps: { calls: { outcome: string; decision: unknown }[] }[] }[];
+  };
+  const [rewrite, read] = shown.turns[0]!.steps.flatMap(({ calls }) => calls);
+  expect(rewrite?.outcome).toBe('ok');
+  expect(read).toMatchObject({ outcome: 'denied', decision: { behavior: 'deny' } });
+  expect(JSON.stringify(read?.decision)).toMatch(/deny rule Read\(\.env\) of the (project|local) settings/);
 });
