@@ -90,6 +90,7 @@ async function openFirst(
     stay,
     ...(config.hooks.some((hook) => hook.event === 'Notification') ? { notifies: true as const } : {}),
     ...(config.ladder.length > 0 ? { ladder: config.ladder } : {}),
+    ...(hosts.host ? { host: hosts.host } : {}),
   };
   return { agent, fresh };
 }

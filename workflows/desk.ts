@@ -14,7 +14,7 @@ import type { Answer, OpenPrompt, Prompt } from '../src/shapes/prompt.ts';
 import type { TurnState } from '../src/shapes/turn.ts';
 import { climb } from './ladder.ts';
 import * as messages from './messages.ts';
-import { addRules, notify, saveRule, tellHooks } from './steps.ts';
+import { addRules, notify, pinned, saveRule, tellHooks } from './steps.ts';
 import { listenToTasks, type Tasks } from './tasks.ts';
 import type { turn } from './turn.ts';
 
@@ -78,6 +78,7 @@ export function openDesk(id: string, s: JobState): Desk {
   });
   setHandler(messages.wake, () => tell((running) => running.signal(messages.wake)));
   setHandler(messages.waiting, (wait) => {
+    if (!wait && !waits) return;
     waits = wait ? { why: wait.why, text: wait.text, ...(wait.until ? { until: wait.until } : {}) } : undefined;
     publish();
     aside({ event: wait ? { kind: 'job.waiting', ...wait } : { kind: 'job.resumed' } });
@@ -238,7 +239,7 @@ export function openDesk(id: string, s: JobState): Desk {
 
   function memo(): JobMemo {
     const prompts = s.prompts.slice(0, 20).map(({ id, key, tool, body, since }) => ({ id, key, tool, body, since }));
-    return { title, dir, ...status(), updatedAt: Date.now(), prompts, asked: s.asked };
+    return { title, dir, ...status(), updatedAt: Date.now(), prompts, asked: s.asked, ...pinned() };
   }
 
   /** The memo is what lists show, with no worker up; written only when it says something new. */

@@ -10,7 +10,7 @@ import { parseTurnId, taskWorkflowId } from '../src/core/paths.ts';
 import type { Effect, Outcome } from '../src/shapes/effect.ts';
 import type { TurnState } from '../src/shapes/turn.ts';
 import { taskStarted } from './messages.ts';
-import { TASK_TIMEOUT } from './steps.ts';
+import { pinned, TASK_TIMEOUT } from './steps.ts';
 import type { task } from './task.ts';
 
 /** Does what a tool may only ask for: things that change the job and not the world. */
@@ -35,7 +35,7 @@ async function startTask(id: string, brief: string): Promise<void> {
   try {
     await startChild<typeof task>('task', {
       workflowId: taskWorkflowId(job, id),
-      args: [{ v: 1, brief }],
+      args: [{ v: 1, brief, ...pinned() }],
       parentClosePolicy: ParentClosePolicy.ABANDON,
       workflowTaskTimeout: TASK_TIMEOUT,
     });

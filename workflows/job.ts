@@ -15,7 +15,7 @@ import type { StopWhy, TurnResult, TurnState } from '../src/shapes/turn.ts';
 import { openDesk } from './desk.ts';
 import { tellUntold } from './tasks.ts';
 import { isLong } from './run-length.ts';
-import { closeJob, openJob, TASK_TIMEOUT } from './steps.ts';
+import { closeJob, openJob, pinned, pinTo, TASK_TIMEOUT } from './steps.ts';
 import type { turn } from './turn.ts';
 
 /**
@@ -29,6 +29,7 @@ export async function job(input: JobInput): Promise<JobEnd> {
     tellUntold(s);
     s.queue.push(...input.inputs);
   }
+  pinTo(s.host); // a job that was opened before stays where its files are
   const desk = openDesk(id, s);
   const end = await live().catch((error: unknown): JobEnd => {
     if (!isCancellation(error)) throw error;
@@ -47,6 +48,7 @@ export async function job(input: JobInput): Promise<JobEnd> {
       const opened = await openJob({ config: input.config, state: s });
       if (opened.kind === 'failed') return { status: 'failed', why: 'error', error: opened.error };
       Object.assign(s, opened.fresh);
+      pinTo(s.host);
       if (opened.kind === 'stopped') return { status: 'stopped', why: 'hook', error: opened.text };
       // With nothing to do there is no reason to wake the model.
       if (opened.notes && (s.turnOpen || s.queue.length > 0)) s.queue.unshift(...opened.notes);
@@ -70,7 +72,7 @@ export async function job(input: JobInput): Promise<JobEnd> {
       if (!isLimit(end.why) || s.onLimit === 'end') return end;
       desk.extended = false;
       desk.show('waiting', { why: 'limit', text: `the limit of ${end.why} is reached` });
-      await condition(() => desk.extended);
+      await condition(() => desk.extended || desk.rollOver);
     }
   }
 
@@ -101,7 +103,7 @@ export async function job(input: JobInput): Promise<JobEnd> {
   async function run(state: TurnState): Promise<TurnResult> {
     const child = await startChild<typeof turn>('turn', {
       workflowId: turnId(id, s.turn),
-      args: [{ v: 1, agent: s.agent, limits: remaining(s, state.step), state }],
+      args: [{ v: 1, agent: s.agent, limits: remaining(s, state.step), state, ...pinned() }],
       parentClosePolicy: ParentClosePolicy.TERMINATE,
       workflowTaskTimeout: TASK_TIMEOUT,
     });

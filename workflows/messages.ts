@@ -24,8 +24,8 @@ export const view = defineQuery<JobView>('view');
 export const prompted = defineSignal<[Prompt]>('prompted');
 /** Nobody waits for the answer to that prompt any more, by its key; `text` says why. */
 export const withdrawn = defineSignal<[{ key: string; text: string }]>('withdrawn');
-/** A turn waits for longer than a moment, or waits no more. */
-export const waiting = defineSignal<[{ why: WaitWhy; until: number | null; text: string } | null]>('waiting');
+/** A turn waits for longer than a moment, or waits no more; `host` comes from a worker of another host. */
+export const waiting = defineSignal<[{ why: WaitWhy | 'host'; until: number | null; text: string } | null]>('waiting');
 export const taskStarted = defineSignal<[TaskEntry]>('taskStarted');
 export const taskEnded = defineSignal<[TaskEnd]>('taskEnded');
 

@@ -2,9 +2,22 @@ import { ActivityCancellationType, proxyActivities, type ActivityOptions } from 
 import type { Activities } from '../activities/index.ts';
 import { passId } from '../src/core/paths.ts';
 import type { ToolInput, ToolResult } from '../src/shapes/call.ts';
+import type { Host } from '../src/shapes/host.ts';
 
 // Every timeout, heartbeat and retry of the product stands here. Each activity has a heartbeat time-out, also the quick
 // ones: a task that was handed out in the moment of a server's death waits for it.
+
+let host: Host | undefined; // each workflow has its own modules, so this is of one workflow
+/** From now on this workflow's activities run on that host; without one, wherever the workflow itself is served. */
+export function pinTo(to: Host | undefined): void {
+  host = to;
+}
+/** For those that this workflow starts: where its activities run, if that matters. */
+export const pinned = (): { host?: Host } => (host ? { host } : {});
+const proxy = (options: ActivityOptions): ReturnType<typeof proxyActivities<Activities>> =>
+  proxyActivities<Activities>(
+    Object.defineProperty({ ...options }, 'taskQueue', { enumerable: true, get: () => host?.queue }),
+  );
 
 const common = {
   cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
@@ -12,7 +25,7 @@ const common = {
 /** A payload that is too large stays too large. */
 const never = ['PayloadsTooLarge'];
 
-const small = proxyActivities<Activities>({
+const small = proxy({
   ...common,
   startToCloseTimeout: '2 minutes',
   heartbeatTimeout: '10 seconds',
@@ -24,9 +37,9 @@ const hooked = {
   heartbeatTimeout: '10 seconds',
   retry: { initialInterval: '1 second', maximumInterval: '30 seconds', nonRetryableErrorTypes: never },
 } satisfies ActivityOptions;
-const opening = proxyActivities<Activities>({ ...common, ...hooked });
-const telling = proxyActivities<Activities>({ cancellationType: ActivityCancellationType.ABANDON, ...hooked });
-const model = proxyActivities<Activities>({
+const opening = proxy({ ...common, ...hooked });
+const telling = proxy({ cancellationType: ActivityCancellationType.ABANDON, ...hooked });
+const model = proxy({
   ...common,
   startToCloseTimeout: '30 minutes',
   heartbeatTimeout: '10 seconds',
@@ -39,13 +52,13 @@ const tool = {
   retry: { initialInterval: '200 milliseconds', maximumInterval: '10 seconds', nonRetryableErrorTypes: never },
 } satisfies ActivityOptions;
 /** Watches for as long as a background command runs. Nothing is lost with it: whoever cancels it needs not wait for it. */
-const watch = proxyActivities<Activities>({
+const watch = proxy({
   cancellationType: ActivityCancellationType.TRY_CANCEL,
   startToCloseTimeout: '365 days',
   heartbeatTimeout: '10 seconds',
   retry: { initialInterval: '200 milliseconds', maximumInterval: '10 seconds', nonRetryableErrorTypes: never },
 });
-const aside = proxyActivities<Activities>({
+const aside = proxy({
   cancellationType: ActivityCancellationType.ABANDON,
   startToCloseTimeout: '1 minute',
   heartbeatTimeout: '10 seconds',
@@ -57,7 +70,7 @@ export const { callModel } = model;
 /** One pass of a call. Its activity is known by the call, so that whoever finds a process of it can ask whether it is still wanted. */
 export function runTool(input: ToolInput): Promise<ToolResult> {
   const activityId = passId(input.step, input.call.index, input.pass);
-  return proxyActivities<Activities>({ ...tool, activityId }).runTool(input);
+  return proxy({ ...tool, activityId }).runTool(input);
 }
 export const { watchTask } = watch;
 export const { openJob } = opening;

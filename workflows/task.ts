@@ -9,7 +9,7 @@ import {
 import { parseTaskWorkflowId } from '../src/core/paths.ts';
 import type { TaskEnd, TaskInput } from '../src/shapes/task.ts';
 import { endNow, taskEnded } from './messages.ts';
-import { endTask, watchTask } from './steps.ts';
+import { endTask, pinTo, watchTask } from './steps.ts';
 
 /**
  * One background command: waits for its end and tells the job, under whatever run. `endNow`, or to cancel it, kills the
@@ -17,6 +17,7 @@ import { endTask, watchTask } from './steps.ts';
  */
 export async function task(input: TaskInput): Promise<void> {
   const { job } = parseTaskWorkflowId(workflowInfo().workflowId);
+  pinTo(input.host);
   const watching = new CancellationScope();
   setHandler(endNow, () => watching.cancel());
   const end = await watching

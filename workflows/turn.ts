@@ -16,7 +16,7 @@ import { dropped, runBatch } from './batch.ts';
 import { waiting } from './messages.ts';
 import { listen, type Box } from './listen.ts';
 import { isLong } from './run-length.ts';
-import { callModel, countLost, QUIET_WAIT_MS } from './steps.ts';
+import { callModel, countLost, pinTo, QUIET_WAIT_MS } from './steps.ts';
 
 /** Replies in a row that may be cut at the output limit before the turn gives up. */
 const MAX_CUTS = 3;
@@ -27,6 +27,7 @@ const MAX_CUTS = 3;
  */
 export async function turn(input: TurnInput): Promise<TurnResult> {
   const s = input.state;
+  pinTo(input.host);
   const root = new CancellationScope(); // first of three scopes: turn, batch, call
   const box = listen(s, root);
   watchDeadline(input, s, root);

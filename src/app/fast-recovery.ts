@@ -4,14 +4,16 @@ import type { Client } from '@temporalio/client';
 import { orphanedTokens, type Orphaned } from '../host/held-tokens.ts';
 
 /** How often a worker looks for dead neighbours, in ms. A look reads a folder and one line of /proc each. */
-const LOOK_EVERY = 100;
+const LOOK_EVERY = 50;
+/** The server hands a task that is due at once to a poll of the dead worker, and then waits for its time-out. */
+const RETRY_AFTER = '100 milliseconds';
 /** Workflows whose sticky queues are freed at once, and so many at a time. */
 const FREED = 500;
 const AT_ONCE = 20;
 
 /**
  * Gives what a dead worker of this home was doing to the living at once: its activities are failed by their tokens (the
- * server refuses stale ones) and the sticky queues of open workflows are freed. The first look is now, then ten a
+ * server refuses stale ones) and the sticky queues of open workflows are freed. The first look is now, then twenty a
  * second; the returned function ends it.
  */
 export function watchForDead(options: {
@@ -46,7 +48,7 @@ async function takeOver(
     message: 'the worker died',
     type: 'WorkerDied',
     category: 'BENIGN',
-    nextRetryDelay: '1 millisecond',
+    nextRetryDelay: RETRY_AFTER,
   });
   const tokens = dead.flatMap((worker) => worker.tokens);
   const failed = await Promise.allSettled(

@@ -23,6 +23,7 @@ import { createShell } from '../host/shell.ts';
 import { builtinTools } from '../tools/builtin.ts';
 import { createRegistry } from '../tools/registry.ts';
 import { loadPrices } from './load-prices.ts';
+import type { Host } from '../shapes/host.ts';
 import type { Env, Home } from './service/home.ts';
 import { homeKey } from './service/home-key.ts';
 import { takeLock } from './service/lock.ts';
@@ -37,10 +38,12 @@ const SILENT_AFTER = 'NIGHTSHIFT_SILENT_AFTER_MS';
 export function createHosts(options: {
   home: Home;
   env: Env;
+  /** This machine, where jobs have to stay on the one that opened them. */
+  host: Host | undefined;
   holdToken: (token: string) => () => void;
   log: (line: string) => void;
 }): Hosts {
-  const { home, env, holdToken, log } = options;
+  const { home, env, host, holdToken, log } = options;
   const userHome = env['HOME'] || homedir();
   const self = currentIdentity();
   const silentAfterMs = silentAfter(env);
@@ -58,6 +61,7 @@ export function createHosts(options: {
   const hosts: Hosts = {
     home: home.home,
     homeKey: homeKey(home),
+    ...(host === undefined ? {} : { host }),
     hostName: hostname(),
     job: createJobOpener(home.home, { ledger, scrub }),
     model: createModelClient({ env: () => env, prices: loadPrices() }),

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
-import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
+import { DefaultLogger, NativeConnection, Runtime, Worker, type WorkerOptions } from '@temporalio/worker';
 import { createActivities } from '../../activities/index.ts';
 import { heldTokens } from '../host/held-tokens.ts';
 import { startReaper } from '../host/reaper.ts';
@@ -8,9 +8,11 @@ import { buildId, bundleFile } from './build-id.ts';
 import { callStanding } from './call-standing.ts';
 import { watchForDead } from './fast-recovery.ts';
 import { createHosts } from './hosts.ts';
-import { connectionConfig } from './service/connection.ts';
+import { watchHosts } from './watch-hosts.ts';
+import { LOCAL_SERVER, connectionConfig } from './service/connection.ts';
 import { type Env, homePath, openHome, taskQueue } from './service/home.ts';
 import { recordBuild } from './service/last-build.ts';
+import { thisHost } from './service/this-host.ts';
 import { announceWorker } from './service/worker-folder.ts';
 import { wakeLocked } from './wake-locked.ts';
 
@@ -40,24 +42,32 @@ export async function runWorker(env: Env, log: (line: string) => void): Promise<
     Connection.connect(connectionOptions),
   ]);
   const client = new Client({ connection: clientConnection, ...(namespace === undefined ? {} : { namespace }) });
-  const hosts = createHosts({ home, env, holdToken: (token) => held.hold(token), log });
+  // The local service has one machine; a server of the user's own may have workers of several.
+  const host = env[LOCAL_SERVER] ? undefined : thisHost(home.id, env);
+  const hosts = createHosts({ home, env, host, holdToken: (token) => held.hold(token), log });
   const stopWatching = watchForDead({ client, tokens, taskQueue: queue, log });
   try {
-    const worker = await Worker.create({
+    const common = {
       connection,
       ...(namespace === undefined ? {} : { namespace }),
-      taskQueue: queue,
-      workflowBundle: { codePath: bundleFile() },
       activities: createActivities(hosts),
-      maxCachedWorkflows: CACHED_WORKFLOWS,
       maxConcurrentActivityTaskExecutions: ACTIVITIES,
-      maxEagerActivityReservationsPerWorkflowTask: 10,
-      stickyQueueScheduleToStartTimeout: '1s',
       maxHeartbeatThrottleInterval: '1s',
       shutdownGraceTime: '10s',
       shutdownForceTime: '30s',
-    });
-    const running = worker.run();
+    } satisfies Partial<WorkerOptions>;
+    const workers = await Promise.all([
+      Worker.create({
+        ...common,
+        taskQueue: queue,
+        workflowBundle: { codePath: bundleFile() },
+        maxCachedWorkflows: CACHED_WORKFLOWS,
+        maxEagerActivityReservationsPerWorkflowTask: 10,
+        stickyQueueScheduleToStartTimeout: '1s',
+      }),
+      ...(host === undefined ? [] : [Worker.create({ ...common, taskQueue: host.queue })]),
+    ]);
+    const running = Promise.all(workers.map((worker) => worker.run()));
     const build = buildId();
     recordBuild(home.home, build);
     const leave = announceWorker(home.workers, build);
@@ -70,12 +80,23 @@ export async function runWorker(env: Env, log: (line: string) => void): Promise<
       standing: (call) => callStanding(client, queue, call),
       log,
     });
+    const stopHosts =
+      host === undefined
+        ? (): void => undefined
+        : watchHosts({ client, taskQueue: queue, host, patience: hostPatience(env), log });
     await running.finally(() => {
       stopReaper();
+      stopHosts();
       leave();
     });
   } finally {
     stopWatching();
     held.close();
   }
+}
+
+/** How long a job's activity may lie in the queue of its host before the job says that it waits for that, in ms. */
+function hostPatience(env: Env): number {
+  const given = Number(env['NIGHTSHIFT_HOST_PATIENCE_MS']);
+  return Number.isFinite(given) && given > 0 ? given : 60_000;
 }

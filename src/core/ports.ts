@@ -4,6 +4,7 @@ import type { JobRecord } from '../shapes/job.ts';
 import type { ImageBlock, Message, NodeMeta, TextBlock, TranscriptNode, Usage } from '../shapes/message.ts';
 import type { Effect, Outcome } from '../shapes/effect.ts';
 import type { JobEvent } from '../shapes/event.ts';
+import type { Host } from '../shapes/host.ts';
 import type { Micros, Sha } from '../shapes/ids.ts';
 import type { ModelRequest, Reply, WaitWhy } from '../shapes/model.ts';
 import type { Mode } from '../shapes/permission.ts';
@@ -337,6 +338,8 @@ export interface Hosts {
   home: string;
   /** Stands in the mark of every process of this home. */
   homeKey: string;
+  /** This machine, where jobs have to stay on the one that opened them. */
+  host?: Host;
   hostName: string;
   job(id: string): Promise<JobFiles>;
   model: ModelClient;

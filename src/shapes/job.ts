@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Note } from './call.ts';
 import { Hook } from './hook.ts';
+import type { Host } from './host.ts';
 import { JobId, type Micros, type Sha } from './ids.ts';
 import { LadderStep } from './ladder.ts';
 import { Limits } from './limits.ts';
@@ -109,13 +110,17 @@ export type JobState = {
   ladder?: LadderStep[];
   /** Milliseconds since the epoch. */
   startedAt: number;
+  /** Where its activities run; absent where all workers of the home are on one machine. */
+  host?: Host;
 };
 
 /** What `openJob` finds out; the rest of the state is as it was. */
 export type OpenResult =
   | {
       kind: 'opened';
-      fresh: Pick<JobState, 'agent' | 'rules' | 'limits' | 'onLimit' | 'stay' | 'notifies' | 'ladder'> | Record<string, never>;
+      fresh:
+        | Pick<JobState, 'agent' | 'rules' | 'limits' | 'onLimit' | 'stay' | 'notifies' | 'ladder' | 'host'>
+        | Record<string, never>;
       /** What hooks have to say to the model ahead of the first input. */
       notes?: Note[];
     }
@@ -176,6 +181,7 @@ export type JobMemo = {
   updatedAt: number;
   prompts: { id: string; key: string; tool: string; body: Sha; since: number }[];
   asked: number;
+  host?: Host;
 };
 
 /** `record.json`: what is left of a job when the server has forgotten it. */

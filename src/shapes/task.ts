@@ -1,3 +1,4 @@
+import type { Host } from './host.ts';
 import type { Note } from './call.ts';
 import type { Micros } from './ids.ts';
 
@@ -18,7 +19,7 @@ export type TaskEntry = {
 };
 
 /** What the workflow `task` works with; job and task are in its workflow id. */
-export type TaskInput = { v: 1; brief: string };
+export type TaskInput = { v: 1; brief: string; host?: Host };
 
 /** The end of a task as its job is told of it. `note`: for the model, once. */
 export type TaskEnd = { id: string; status: Exclude<TaskStatus, 'running'>; note: Note; spent?: Micros };

@@ -1,4 +1,5 @@
 import type { CallRef, Ctx, Done, Note, Reason } from './call.ts';
+import type { Host } from './host.ts';
 import type { Limits } from './limits.ts';
 import type { Micros, Sha } from './ids.ts';
 
@@ -37,6 +38,7 @@ export type TurnInput = {
   agent: Sha;
   limits: Limits;
   state: TurnState;
+  host?: Host;
 };
 
 /** Why a turn stopped without an answer. */
