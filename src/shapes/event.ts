@@ -75,4 +75,3 @@ export type JobEvent = { at: number } & (
   /** So many events could not be written and are missing at this place. */
   | { kind: 'events.lost'; lines: number; error: string }
 );
-export type EventKind = JobEvent['kind'];
