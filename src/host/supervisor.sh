@@ -154,7 +154,7 @@ ns_watch() {
     cd -- "$ns_cwd" || exit 126
     unset OLDPWD
     export NIGHTSHIFT_CALL="$ns_mark" BASH_ENV="$ns_dir/prelude"
-    ns_command=$(cat "$ns_dir/command")
+    ns_command=$(cat "$ns_dir/command") || exit 126
     [ ! -e "$ns_dir/why" ] || exit 143
     exec setsid /bin/bash -c "$ns_command" bash
   )

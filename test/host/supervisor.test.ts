@@ -141,6 +141,14 @@ describe.each(['/bin/sh', '/bin/bash'])('a command under the supervisor in %s', 
     expect((await readFile(shell.outputPath)).equals(await readFile(join(root, 'copy.bin')))).toBe(true);
   });
 
+  it('never takes a command that it cannot read for one that did nothing and succeeded', async () => {
+    const sh = join(root, 'sh-without-command');
+    await writeFile(sh, '#!/bin/sh\nrm command\nexec /bin/sh "$@"\n', { mode: 0o755 });
+    const { exit, output } = await run('echo never', {}, sh);
+    expect(exit).toMatchObject({ code: 126, why: 'exit' });
+    expect(output).toMatch(/command'?: No such file/);
+  });
+
   it('tells no working directory when the command deleted it or set its own trap', async () => {
     const doomed = join(root, `doomed-${sh.replaceAll('/', '')}`);
     await mkdir(doomed);
