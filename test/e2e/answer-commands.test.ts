@@ -1,0 +1,105 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type CommandLine, commandLine } from '../support/command-line.ts';
+
+const bash = (command: string) => ({ name: 'Bash', input: { command } });
+const question = {
+  name: 'AskUserQuestion',
+  input: {
+    questions: [
+      {
+        question: "Which of the team's databases?",
+        header: 'Database',
+        options: [
+          { label: 'Postgres', description: 'a server' },
+          { label: 'SQLite', description: 'a file' },
+        ],
+      },
+    ],
+  },
+};
+type Told = {
+  id: string;
+  accepted: boolean | null;
+  why: string;
+  rules?: string[];
+  saved?: { kept: boolean; file: string };
+};
+let c: CommandLine;
+
+beforeAll(async () => {
+  c = await commandLine({
+    jobs: [
+      { match: 'which one', steps: [{ calls: [question] }, { text: 'got: {{result.0}}' }] },
+      { match: 'two people', steps: [{ calls: [bash('touch both')] }, { text: 'done' }] },
+      { match: 'keep it', steps: [{ calls: [bash('touch kept')] }, { text: 'done' }] },
+      { match: 'wrong input', steps: [{ calls: [bash('touch wrong')] }, { text: 'done' }] },
+    ],
+  });
+});
+afterAll(() => c.close());
+
+/** Starts a job and resolves when its question waits. */
+async function asking(prompt: string, name: string): Promise<void> {
+  const follow = c.begin(['run', '--name', name, prompt]);
+  await follow.said(`asks (${name}:1)`);
+  follow.child.kill('SIGINT');
+  await follow.end;
+}
+const told = async (args: string[]): Promise<Told[]> => JSON.parse((await c.run([...args, '--json'])).out) as Told[];
+
+test('a question of the model is shown with its options, and takes an answer that fits', async () => {
+  await asking('which one', 'which');
+  const { out } = await c.run(['inbox']);
+  expect(out).toContain("1. Which of the team's databases?");
+  expect(out).toContain('a) Postgres – a server');
+  expect(out).toContain(`nightshift allow which:1 --input '{"answers":{"1":"Postgres"}}'`);
+  expect(out).toContain('--message "…"   # in your own words');
+
+  const bare = await c.run(['allow', 'which:1']);
+  expect(bare.code).toBe(1);
+  expect(bare.out).toContain('it wants an answer');
+  const all = await c.run(['allow', '--all']);
+  expect(all.code).toBe(1);
+  const wrong = await c.run(['allow', 'which:1', '--input', '{"answers":{"Which color?":"red"}}']);
+  expect(wrong.code).toBe(1);
+  expect(wrong.out).toContain('"Which color?" is none of the questions');
+  expect(((await c.json(['inbox'])) as { id: string }[]).map(({ id }) => id)).toContain('which:1');
+
+  expect(await told(['allow', 'which:1', '--input', '{"answers":{"Database":"SQLite"}}'])).toMatchObject([
+    { accepted: true },
+  ]);
+  const result = await c.json(['result', '--wait', 'which']);
+  expect(result).toMatchObject({ status: 'done', result: expect.stringContaining('SQLite') as string });
+});
+
+test('an input that the tool does not take is sent back, and the question stays', async () => {
+  await asking('wrong input', 'wrong');
+  const { code, out } = await c.run(['allow', 'wrong:1', '--input', '{"cmd":"ls"}']);
+  expect(code).toBe(1);
+  expect(out).toContain('Bash does not take this input: command');
+  expect(await told(['deny', 'wrong:1', '--message', 'no'])).toMatchObject([{ accepted: true }]);
+});
+
+test('of two people who answer at once one is heard, and the other is told by whom', async () => {
+  await asking('two people', 'both');
+  const answers = await Promise.all([told(['allow', 'both:1']), told(['deny', 'both:1'])]);
+  const [first, second] = answers.flat().toSorted((a, b) => Number(b.accepted) - Number(a.accepted));
+  expect([first?.accepted, second?.accepted]).toEqual([true, false]);
+  expect(second?.why).toMatch(/^answered before: (allow|deny) by .+@.+ at \d{4}-/);
+  expect(await c.json(['result', '--wait', 'both'])).toMatchObject({ status: 'done' });
+});
+
+test('a rule is kept for later jobs, which do not ask again', async () => {
+  await c.run(['trust']);
+  await asking('keep it', 'keep');
+  const { out, code } = await c.run(['allow', '--save', 'keep:1']);
+  expect(code).toBe(0);
+  const file = join(c.dir, '.claude/settings.local.json');
+  expect(out).toContain('keep:1: allowed; for the rest of the job: Bash(touch:*)');
+  expect(out).toContain(`kept in ${file}`);
+  expect(readFileSync(file, 'utf8')).toContain('"Bash(touch:*)"');
+  expect(await c.run(['run', '--name', 'later', 'keep it'])).toMatchObject({ code: 0 });
+  expect(await c.json(['inbox'])).toEqual([]);
+});
