@@ -53,7 +53,10 @@ export async function runCall(site: Site): Promise<ToolResult> {
   }
   if (ran) return finished(site, checked, ran.output, ran);
   if (previous?.corrupt)
-    return settled(site, await failedCall(site, unknownText(checked, 'the record of this call is damaged'), 'unknown'));
+    return settled(
+      site,
+      await failedCall(site, unknownText(checked, 'the record of this call is gone or damaged'), 'unknown'),
+    );
   if (claim !== undefined) return recover(site, checked, claim, io);
   const lost = await missingWorkspace(site);
   if (lost !== undefined) return settled(site, await failedCall(site, lost));

@@ -7,6 +7,7 @@ import type { Rules } from '../src/shapes/permission.ts';
 import type { ToolUseBlock } from '../src/shapes/message.ts';
 import { alive, type Life } from './alive.ts';
 import { runCall } from './call-runner.ts';
+import { isForgotten } from './is-forgotten.ts';
 import { failedCall } from './map-result.ts';
 import { turnPlace } from './place.ts';
 import { readShared } from './read-blob.ts';
@@ -23,6 +24,7 @@ export async function runTool(hosts: Hosts, input: ToolInput): Promise<ToolResul
   return alive(hosts, async (life) => {
     const files = await hosts.job(place.job);
     const key = callDir(place.turn, place.step, place.index);
+    const forgotten = await isForgotten(hosts, files, place);
     const ownership = await files.ledger.own(key, life.cancelled);
     switch (ownership.kind) {
       case 'done':
@@ -36,7 +38,9 @@ export async function runTool(hosts: Hosts, input: ToolInput): Promise<ToolResul
       }
       case 'owned':
         try {
-          const site = await siteOf(ownership.call, files, life);
+          const { call } = ownership;
+          const previous = { owners: call.owners, corrupt: true as const };
+          const site = await siteOf(forgotten ? { ...call, previous } : call, files, life);
           return await runCall(site).then(
             (result) => withLook(site, result),
             (error: unknown) => withLook(site, lostCall(error)),

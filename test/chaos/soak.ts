@@ -27,7 +27,7 @@ export type SoakResult = {
 
 /** A job that makes no progress for so long, under kills that never stop, is stuck. */
 const STUCK_MS = 300_000;
-/** Between two kills, at most. */
+/** Between two kills, at most, from when all workers poll again. */
 const PAUSE_MS = 2_500;
 const WORKERS = 2;
 
@@ -67,6 +67,7 @@ export async function soak({ kills, jobs, seed, say }: SoakOptions): Promise<Soa
       killedAt.push(Date.now());
       count[await killSomebody(stage, roll())] += 1;
       await stage.revive(WORKERS);
+      await stage.workersPoll();
       if (killedAt.length % 20 === 0) say(`${killedAt.length} kills, ${done.length} jobs done, ${stuck.length} stuck`);
     }
     over.abort();

@@ -21,6 +21,8 @@ export type Stage = {
   disarm(): void;
   /** Makes sure that `n` workers live. */
   keepWorkers(n?: number): Promise<void>;
+  /** Resolves when all workers that live poll for tasks. */
+  workersPoll(): Promise<void>;
   kill(victim: Victim): Promise<void>;
   /** The server first, then `n` workers. */
   revive(n?: number): Promise<void>;
@@ -32,9 +34,10 @@ export type Stage = {
   close(): Promise<void>;
 };
 
-export async function openStage(env: Record<string, string> = {}): Promise<Stage> {
+/** `home`: where the home is made instead of a folder for temporary files. */
+export async function openStage(env: Record<string, string> = {}, home?: string): Promise<Stage> {
   const pauses = mkdtempSync(join(tmpdir(), 'nightshift-pauses-'));
-  const r = await rig(SCRIPT, { workers: 0, env: { NIGHTSHIFT_PAUSE: pauses, ...env } });
+  const r = await rig(SCRIPT, { workers: 0, env: { NIGHTSHIFT_PAUSE: pauses, ...env }, ...(home ? { home } : {}) });
   let isServerDead = false;
   let lost = 0;
   let number = 0;
@@ -61,6 +64,13 @@ export async function openStage(env: Record<string, string> = {}): Promise<Stage
       for (const name of namesIn(pauses)) rmSync(join(pauses, name), { force: true });
     },
     keepWorkers,
+    async workersPoll() {
+      for (const { child } of r.workers) {
+        const isThere = (): boolean =>
+          child.exitCode !== null || namesIn(r.home.workers).some((name) => name.startsWith(`${child.pid}-`));
+        await untilSeen(join(r.home.workers, 'any'), isThere, `the worker ${child.pid}`);
+      }
+    },
     async kill(victim) {
       const worker = victim === 'server' ? undefined : r.killWorkers();
       if (victim !== 'worker') {

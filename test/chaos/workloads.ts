@@ -158,6 +158,17 @@ export const WORKLOADS = {
     prepare: (dir) => writeFileSync(join(dir, 'old.txt'), 'one\n'),
   },
 
+  /** Files only, no command. */
+  paging: {
+    word: 'paging',
+    steps: [
+      { calls: [{ id: 'w1', name: 'Write', input: { file_path: `${DIR}/one.txt`, content: 'one\n' } }] },
+      { calls: [{ id: 'w2', name: 'Write', input: { file_path: `${DIR}/two.txt`, content: 'two\n' } }] },
+      END,
+    ],
+    effects: [holds('w1', 'one.txt', 'one\n'), holds('w2', 'two.txt', 'two\n')],
+  },
+
   /** The commit stops in its hook, until the gate opens. */
   committing: {
     word: 'committing',

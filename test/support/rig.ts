@@ -25,6 +25,8 @@ export type WorkerProcess = { child: ChildProcess; kill(): Promise<void>; stop()
 /** A home with a real server, the scripted model, real worker processes and a workspace: all that a job needs. */
 export type Rig = {
   home: Home;
+  /** File with what the workers print. */
+  log: string;
   /** The workspace. */
   dir: string;
   server: TestServer;
@@ -68,11 +70,11 @@ let number = 0;
 
 export async function rig(
   script: Script,
-  options: { server?: TestServer; workers?: number; env?: Record<string, string> } = {},
+  options: { server?: TestServer; workers?: number; env?: Record<string, string>; home?: string } = {},
 ): Promise<Rig> {
   const server = options.server ?? (await testServer());
   const top = mkdtempSync(join(tmpdir(), 'nightshift-rig-'));
-  const home = openHome(join(top, 'home'));
+  const home = openHome(options.home ?? join(top, 'home'));
   const dir = join(top, 'work');
   mkdirSync(dir);
   const model = await startModelServer({ script });
@@ -123,6 +125,7 @@ export async function rig(
 
   return {
     home,
+    log,
     dir,
     server,
     model,
