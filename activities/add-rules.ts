@@ -21,7 +21,7 @@ export async function addRules(hosts: Hosts, input: AddRulesInput): Promise<{ sh
       rules.allow.some((rule) => rule.text === text && rule.source.kind === 'session');
     const allow = (input.add ?? body.suggestions).filter((text) => !has(text));
     if (allow.length === 0) return { sha: input.rules };
-    const wider = withRules(rules, { allow }, { kind: 'session', base: body.cwd });
+    const wider = withRules(rules, { allow }, { kind: 'session', base: body.root });
     return { sha: await blobs.put(JSON.stringify(wider)) };
   });
 }

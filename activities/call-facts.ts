@@ -4,10 +4,11 @@ import type { Checked, Site } from './site.ts';
 
 /** A call and its surroundings as the permission chain looks at them. */
 export function factsOf(
-  { hosts, agent, input, files }: Site,
+  site: Site,
   { tool, input: parsed, raw }: Checked,
 ): { call: CheckedCall; context: PermissionContext } {
-  const cwd = input.ctx.cwd ?? agent.dir;
+  const context = contextOf(site);
+  const { cwd } = context;
   return {
     call: {
       tool: tool.name,
@@ -15,15 +16,21 @@ export function factsOf(
       input: raw,
       traits: { ...traitsOf(tool.access(parsed, cwd)), ...(tool.asks ? { requiresInteraction: true } : {}) },
     },
-    context: {
-      cwd,
-      root: agent.dir,
-      home: hosts.userHome,
-      nightshiftHome: hosts.home,
-      readable: [`${files.dir}/tool-results`],
-      ...(input.ctx.mode ? { mode: input.ctx.mode } : {}),
-      resolve: (path) => ({ path, real: hosts.files.real(path) }),
-    },
+    context,
+  };
+}
+
+/** Where a call happens. */
+export function contextOf({ hosts, agent, input, files }: Site): PermissionContext {
+  return {
+    cwd: input.ctx.cwd ?? agent.dir,
+    root: agent.dir,
+    home: hosts.userHome,
+    nightshiftHome: hosts.home,
+    readable: [`${files.dir}/tool-results`],
+    ...(input.ctx.mode ? { mode: input.ctx.mode } : {}),
+    resolve: (path) => ({ path, real: hosts.files.real(path) }),
+    list: (folder) => hosts.files.names(folder),
   };
 }
 

@@ -1,6 +1,7 @@
 import { systemPrompt } from '../src/core/prompt-sections.ts';
 import type { Hosts, JobFiles, Tool } from '../src/core/ports.ts';
 import { isLost } from '../src/core/store-error.ts';
+import { isToolRemoved } from '../src/permissions/hidden.ts';
 import type { Sha } from '../src/shapes/ids.ts';
 import { type Agent, JobConfig, type JobState, type OpenResult } from '../src/shapes/job.ts';
 import { z } from 'zod';
@@ -103,8 +104,7 @@ const describedBy = ({ allowDescribed, classifierModel = CLASSIFIER }: JobConfig
 
 /** A tool that a deny rule forbids altogether, or that has no use in the job's mode, is not offered. */
 const isOffered = (tool: Tool, { rules }: JobConfig): boolean =>
-  tool.offered?.(rules.mode) !== false &&
-  !rules.deny.some((rule) => rule.specifier === undefined && [tool.name, ...tool.aliases].includes(rule.tool));
+  tool.offered?.(rules.mode) !== false && !isToolRemoved(rules, tool.name, tool.aliases);
 
 function schemaOf(tool: Tool): Agent['tools'][number] {
   const { $schema: _dialect, ...input_schema } = z.toJSONSchema(tool.input, { io: 'input' });

@@ -169,6 +169,7 @@ async function question(
     reason: reasonText(decision),
     suggestions: proposals,
     cwd: context.cwd,
+    root: context.root,
   };
   const key = `${place.turn}/${place.step}.${place.index}/${state.inputHash.slice(0, 8)}`;
   files.events.write({

@@ -119,6 +119,8 @@ export interface Files {
   /** Atomic (temp file, fsync, rename); follows a link to its target, keeps the mode, makes missing folders. */
   write(path: string, bytes: Uint8Array | string): Promise<void>;
   list(path: string): Promise<string[]>;
+  /** Names in a folder, at once; none where there is no folder that can be read. */
+  names(path: string): string[];
   /** The path with every link resolved; of what does not exist, the deepest existing parent is resolved. */
   real(path: string): string;
 }

@@ -1,4 +1,4 @@
-import { lstatSync, readlinkSync, realpathSync, type Stats } from 'node:fs';
+import { lstatSync, readdirSync, readlinkSync, realpathSync, type Stats } from 'node:fs';
 import { access, constants, mkdir, open, readdir, readFile, rename, stat, unlink } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import type { Files, FileStat } from '../core/ports.ts';
@@ -13,6 +13,13 @@ export function createFiles(beforeRename?: () => Promise<void>): Files {
     stat: statOrNothing,
     write: (path, bytes) => writeAtomically(path, bytes, beforeRename),
     list: async (path) => (await readdir(path)).sort(),
+    names(path) {
+      try {
+        return readdirSync(path);
+      } catch {
+        return [];
+      }
+    },
     real: (path) => realPath(resolve(path), MAX_LINKS),
   };
 }

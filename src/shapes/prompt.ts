@@ -18,7 +18,15 @@ export type Prompt = {
 };
 
 /** What a person needs to decide. */
-export type PromptBody = { tool: string; input: unknown; reason: string; suggestions: string[]; cwd: string };
+export type PromptBody = {
+  tool: string;
+  input: unknown;
+  reason: string;
+  suggestions: string[];
+  cwd: string;
+  /** The job's start folder, which the paths of suggested rules are anchored to. */
+  root: string;
+};
 
 /** A prompt in the job's hands; `id` is `<job>:<n>`, n in the order of asking. */
 /** `rungs`: steps of the ladder that it has behind it. */

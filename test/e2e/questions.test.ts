@@ -1,9 +1,9 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ToolResultBlock } from '../../src/shapes/message.ts';
 import type { Answer } from '../../src/shapes/prompt.ts';
-import { type Rig, rig } from '../support/rig.ts';
+import { type Rig, rig, RULES } from '../support/rig.ts';
 
 const write = (file: string) => ({ name: 'Bash', input: { command: `echo asked >> ${file}` } });
 let r: Rig;
@@ -17,6 +17,18 @@ beforeAll(async () => {
       { match: 'refused for good', steps: [{ calls: [write('never.txt')] }, { text: 'must not come here' }] },
       { match: 'always', steps: [{ calls: [write('a.txt')] }, { calls: [write('a.txt')] }, { text: 'both' }] },
       { match: 'early', steps: [{ calls: [write('early.txt')] }, { text: 'done' }] },
+      {
+        match: 'hidden',
+        steps: [
+          {
+            calls: [
+              { name: 'Glob', input: { pattern: '*.env*' } },
+              { name: 'Grep', input: { pattern: 'token' } },
+            ],
+          },
+          { text: 'seen' },
+        ],
+      },
       { match: 'edited', steps: [{ calls: [write('edited.txt')] }, { text: 'done' }] },
     ],
   });
@@ -116,5 +128,15 @@ describe('a question', () => {
     await answer(id, 1, { input });
     expect(await r.settled(id)).toMatchObject({ status: 'done' });
     expect(lines('edited.txt')).toEqual(['changed']);
+  });
+});
+
+describe('a file that a rule denies to be read', () => {
+  it('is not to be found by Glob and Grep either', async () => {
+    for (const name of ['.env', 'open.env']) writeFileSync(inWork(name), 'token=1\n');
+    const rule = { text: 'Read(.env)', tool: 'Read', specifier: '.env', source: { kind: 'cli' as const, base: r.dir } };
+    const id = await r.start('hidden', { rules: { ...RULES, deny: [rule] } });
+    expect(await r.settled(id)).toMatchObject({ status: 'done' });
+    expect((await results(id)).map((result) => result.content)).toEqual(['open.env', 'Found 1 file\nopen.env']);
   });
 });
