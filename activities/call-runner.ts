@@ -6,6 +6,8 @@ import type { Done, ToolResult } from '../src/shapes/call.ts';
 import type { CallOutcome } from '../src/shapes/event.ts';
 import type { HookVerdict } from '../src/shapes/hook.ts';
 import type { Answer } from '../src/shapes/prompt.ts';
+import { hiddenFromReads } from '../src/permissions/hidden.ts';
+import { contextOf } from './call-facts.ts';
 import { afterHooks, callHooks, hasAfterHooks, heardBefore } from './call-hooks.ts';
 import { deniedCall, doneWith, failedCall, settled } from './map-result.ts';
 import { decideCall, readResume, type Resume } from './permit.ts';
@@ -225,6 +227,7 @@ function toolIo(site: Site, raw: Record<string, unknown>): ToolIo {
     search: hosts.search,
     shell: hosts.shell,
     seen,
+    hidden: hiddenFromReads(rules, contextOf(site)),
     mode: input.ctx.mode ?? rules.mode,
     jobMode: rules.mode,
     ...saidWith(input.known?.grant),
