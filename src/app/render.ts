@@ -3,7 +3,7 @@ import type { JobStatus, JobWhy } from '../shapes/job.ts';
 import type { Micros } from '../shapes/ids.ts';
 import type { Paint } from './paint.ts';
 import { askedLines, yesCommands } from './render-question.ts';
-import { clock, cut, dollars, duration, many, oneLine, plain, size, spread } from './text.ts';
+import { clock, cut, dollars, duration, many, oneLine, size, spread } from './text.ts';
 
 /** How a call ended, as far as its line says it. */
 export type CallEnd = Pick<Event<'call.ended'>, 'isError' | 'outcome' | 'bytes' | 'preview' | 'dropped'>;
