@@ -9,12 +9,21 @@ const io: Io = {
   stderr: process.stderr,
   env: process.env,
   isTTY: process.stdout.isTTY,
-  cwd: process.cwd(),
+  cwd: currentFolder(),
   onInterrupt(listener) {
     process.on('SIGINT', listener);
     return () => process.off('SIGINT', listener);
   },
 };
+
+/** Where the command was called. A shell may stand in a folder that is gone; its name is all that is left of it. */
+function currentFolder(): string {
+  try {
+    return process.cwd();
+  } catch {
+    return process.env['PWD'] || '/';
+  }
+}
 
 // Whoever reads our output may stop at any time (`| head -1`), and then there is nobody left to write for.
 for (const stream of [process.stdout, process.stderr]) {

@@ -168,6 +168,15 @@ test('a reader that leaves early is no error', async () => {
   expect([code, said]).toEqual([0, '']);
 });
 
+test('in a folder that was removed a command still works', () => {
+  const gone = mkdtempSync(join(tmpdir(), 'gone-'));
+  const script = 'cd "$0" && rmdir "$0" && "$1" "$2" ls';
+  const env = { ...process.env, NIGHTSHIFT_HOME: join(home, 'never-made') };
+  const { status, stdout, stderr } = spawnSync('bash', ['-c', script, gone, process.execPath, cli()], { env });
+  expect([status, String(stderr)]).toEqual([0, '']);
+  expect(String(stdout)).toMatch(/no jobs yet/);
+});
+
 test('help costs little more than node itself', () => {
   const best = (args: string[]): number => {
     const times = Array.from({ length: 7 }, () => {
