@@ -109,8 +109,9 @@ async function answered(site: Site, checked: Checked, grant: Answer, saved: Sha)
   }
   if (grant.behavior === 'deny') {
     tell(site, { behavior: 'deny', reason: { kind: 'person', ...(by ? { by } : {}) } });
-    const said = grant.message ? ` They said: ${grant.message}` : '';
-    const text = `A person denied this ${checked.tool.name} call.${said} Do not try the same again; go on without it, or ask for what you need in your answer.`;
+    // What a person says may end without a full stop.
+    const said = grant.message ? ` They said: ${grant.message}\n` : ' ';
+    const text = `A person denied this ${checked.tool.name} call.${said}Do not try the same again; go on without it, or ask for what you need in your answer.`;
     return { kind: 'deny', text, ...(grant.interrupt ? { interrupt: true } : {}) };
   }
   const given = grant.input ? await readJson<Record<string, unknown>>(site.files.blobs, grant.input) : undefined;
@@ -149,7 +150,9 @@ async function allowed(
     tell(site, objection);
     return { kind: 'deny', text: `${by} allowed this call, but it may not run: ${reasonText(objection)}` };
   }
-  tell(site, { behavior: 'allow', reason });
+  // The model's own input is on record already; what ran in its place must be too. An answer is told in the result.
+  const instead = edited && !checked.tool.asks ? ` It ran with this input instead: ${JSON.stringify(edited)}` : '';
+  tell(site, { behavior: 'allow', reason }, clipBytes(instead, MOST_TOLD));
   return { kind: 'allow', resume: saved, ...(edited ? { input: edited } : {}) };
 }
 
@@ -193,7 +196,10 @@ async function question(
   };
 }
 
-function tell({ files, hosts, place }: Site, decision: Decision): void {
+/** Bytes of an input that an event repeats. */
+const MOST_TOLD = 2_000;
+
+function tell({ files, hosts, place }: Site, decision: Decision, more = ''): void {
   const { behavior, reason } = decision;
   files.events.write({
     at: hosts.now(),
@@ -201,6 +207,6 @@ function tell({ files, hosts, place }: Site, decision: Decision): void {
     ...at(place),
     behavior,
     reason,
-    text: reasonText(decision),
+    text: `${reasonText(decision)}${more}`,
   });
 }

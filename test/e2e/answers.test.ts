@@ -127,6 +127,19 @@ describe('an answer', () => {
     expect(existsSync(inWork('fine'))).toBe(false);
   });
 
+  it('with another input is on record with what ran', async () => {
+    const id = await r.start('edited badly');
+    await asked(id, 1);
+    await answer(id, 1, { input: await input(id, { command: 'touch instead' }) });
+    expect(await r.settled(id)).toMatchObject({ status: 'done' });
+    expect(existsSync(inWork('instead'))).toBe(true);
+    const decided = (await r.client.store.events(id)).filter((event) => event.kind === 'call.decided').at(-1);
+    expect(decided).toMatchObject({
+      behavior: 'allow',
+      text: expect.stringContaining('It ran with this input instead: {"command":"touch instead"}'),
+    });
+  });
+
   it('with an input that the tool does not take is refused', async () => {
     const id = await r.start('edited wrongly');
     await asked(id, 1);
