@@ -3,7 +3,7 @@ import { JobClient } from './client.ts';
 import { type Io, tell } from './io.ts';
 import { openStore } from './open-store.ts';
 import { homePath, lookAtHome, openHome } from './service/home.ts';
-import { hasCredentials, modelVariables } from './service/model-variables.ts';
+import { hasCredentials, modelVariables, namesOtherModel } from './service/model-variables.ts';
 import { connectClient, currentService, ensureService } from './service/service.ts';
 import { type Connected, TemporalDoor } from './temporal-door.ts';
 
@@ -14,6 +14,13 @@ export async function openNewJobs(io: Io): Promise<JobClient> {
   if (running === undefined && !hasCredentials(modelVariables(io.env))) throw noCredentials(false);
   const service = running ?? (await ensureService({ env: io.env, progress }));
   if (!service.credentials) throw noCredentials(hasCredentials(modelVariables(io.env)));
+  if (namesOtherModel(service, io.env)) {
+    tell(
+      io,
+      'warning: the service does not use the ANTHROPIC_… variables of this shell but those that it was given before',
+    );
+    tell(io, 'To give it these: nightshift up');
+  }
   return new JobClient(openStore(service.home.jobs), new TemporalDoor(() => dial(io)));
 }
 

@@ -26,7 +26,8 @@ export async function modelServer(options: { script: string; port?: number; log?
   }
   process.stdout.write(`${server.url}\n`);
   say('Point nightshift at it (Ctrl-C ends the server):');
-  say(`  ANTHROPIC_BASE_URL=${server.url} ANTHROPIC_API_KEY=rehearsal nightshift run "…"`);
+  say(`  ANTHROPIC_BASE_URL=${server.url} ANTHROPIC_API_KEY=rehearsal nightshift up`);
+  say('  nightshift run "…"');
   const stop = new AbortController();
   await Promise.race(['SIGINT', 'SIGTERM'].map((name) => once(process, name, { signal: stop.signal })));
   stop.abort();

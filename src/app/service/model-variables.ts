@@ -14,6 +14,13 @@ export function hasCredentials(variables: Env): boolean {
   return Boolean(variables['ANTHROPIC_API_KEY'] || variables['ANTHROPIC_AUTH_TOKEN']);
 }
 
+/** Whether an environment names a model API or a key, and a service has others than it. */
+export function namesOtherModel(service: { state: { variables: { salt: string; hash: string } } }, env: Env): boolean {
+  const variables = modelVariables(env);
+  if (!hasCredentials(variables) && variables['ANTHROPIC_BASE_URL'] === undefined) return false;
+  return variablesHash(variables, service.state.variables.salt) !== service.state.variables.hash;
+}
+
 /** Tells whether two sets are the same without showing a value; the salt is made by each keeper anew and never stored. */
 export function variablesHash(variables: Record<string, string>, salt: string): string {
   return createHmac('sha256', salt)

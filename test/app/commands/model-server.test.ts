@@ -35,7 +35,7 @@ test.each(['SIGINT', 'SIGTERM'] as const)('serves until %s, says how to use it, 
   await vi.waitUntil(() => process.listenerCount(signal) > before);
   const url = printed.stdout.trim();
   expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
-  expect(printed.stderr).toContain(`ANTHROPIC_BASE_URL=${url} ANTHROPIC_API_KEY=rehearsal nightshift run`);
+  expect(printed.stderr).toContain(`ANTHROPIC_BASE_URL=${url} ANTHROPIC_API_KEY=rehearsal nightshift up`);
   expect((await fetch(`${url}/v1/models`)).status).toBe(401);
   process.rawListeners(signal).at(-1)!(signal);
   expect(await ended).toBe(0);
