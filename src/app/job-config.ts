@@ -58,6 +58,8 @@ export function buildJobConfig(sources: JobSources): JobConfig {
   const title = titleOf(prompt);
   const mode = permissionMode(flags.permissionMode, rules, sources);
   const env = { ...sources.env, ...jobVariables(settings.env, sources.env) };
+  if (flags.model?.trim() === '')
+    throw usageError('--model "": it takes the name of a model', 'Leave it out for the default.');
   const model = modelNamed(flags.model ?? (env['ANTHROPIC_MODEL'] || settings.model || DEFAULT_MODEL));
   const limits: Limits = { ...parseLimits(flags, now), concurrency: concurrency(env, warnings) };
   requirePrice(model, limits, (name) => sources.priced(name, nightshift.prices));

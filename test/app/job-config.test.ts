@@ -165,3 +165,7 @@ test('the shell may bound the length of a reply', () => {
   expect(build({}, { CLAUDE_CODE_MAX_OUTPUT_TOKENS: '8000' }).maxTokens).toBe(8000);
   expect(build({}, { CLAUDE_CODE_MAX_OUTPUT_TOKENS: 'lots' })).not.toHaveProperty('maxTokens');
 });
+
+test('an empty name of a model is refused', () => {
+  expect(() => build({ model: ' ' })).toThrow(/--model/);
+});
