@@ -92,7 +92,8 @@ export function waitHints(id: string, why: JobWhy | undefined): string[] {
 
 const WAIT_HINTS: Partial<Record<JobWhy, string>> = {
   credentials: 'export ANTHROPIC_API_KEY=… && nightshift up',
-  limit: 'nightshift resume ID --max-usd X',
+  limit:
+    'nightshift resume ID --max-usd X   # or --max-steps N, --max-turns N, --deadline 8h: the limit that is reached',
   permission: 'nightshift inbox',
 };
 
@@ -131,8 +132,10 @@ export function nextSteps(id: string, status: JobStatus, why: JobWhy | undefined
       return [`nightshift resume ${id}   # go on from there`];
     case 'idle':
       return [`nightshift send ${id} "…"`];
-    case 'running':
     case 'waiting':
+      // Questions are shown with their own commands.
+      return why === 'permission' ? [] : waitHints(id, why).map((text) => text.trim());
+    case 'running':
     case 'done':
       return [];
   }

@@ -96,6 +96,8 @@ test('a job stops at its limit with 5, and goes on with a higher one', async () 
   const run = await c.run(['run', '--name', 'bound', '--max-steps', '1', 'many steps']);
   expect([run.code, run.out]).toEqual([5, '']);
   expect(run.err).toMatch(/stopped \(steps\).*\nnightshift resume bound --max-steps N/);
+  const silent = { code: 5, out: '', err: expect.stringMatching(/bound is stopped \(steps\); it gave no answer/) };
+  expect(await c.run(['result', 'bound'])).toMatchObject(silent);
   const same = await c.run(['resume', 'bound', '--max-steps', '1']);
   expect([same.code, same.err]).toEqual([2, expect.stringContaining('would stop at once: it has used 1 step')]);
   expect(await c.json(['resume', 'bound', '--max-steps', '9'])).toEqual({ id: 'bound', status: expect.any(String) });
@@ -107,6 +109,7 @@ test('a job that asks at its limit says so to whoever follows it, and goes on wh
   const running = c.begin(['run', '--name', 'asks-more', '--max-steps', '1', '--on-limit', 'ask', 'many steps']);
   await running.said('it goes on with more: nightshift resume asks-more');
   expect(await c.json(['ls', '--status', 'waiting'])).toMatchObject([{ id: 'asks-more', why: 'limit' }]);
+  expect((await c.run(['show', 'asks-more'])).out).toMatch(/nightshift resume asks-more .*--max-steps N/);
   expect((await c.run(['resume', 'asks-more'])).err).toContain('nightshift resume asks-more --max-usd');
   expect((await c.run(['resume', 'asks-more', '--max-steps', '9'])).code).toBe(0);
   expect(await running.end).toMatchObject({ code: 0, out: 'All steps done.\n' });

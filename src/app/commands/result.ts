@@ -20,9 +20,11 @@ export async function result(id: string, options: { wait?: boolean; json?: boole
         : await jobs.describe(id);
     const found = await readResult(jobs, info);
     if (options.json === true) printJson(io, resultJson(found));
-    else if (!isSettled(info) && found.result === '')
-      tell(io, `${id} is ${statusText(info.status, info.why)}; it has not answered yet`);
-    else print(io, found.result);
+    else if (found.result === '') {
+      const stands = `${id} is ${statusText(info.status, info.why)}`;
+      if (!isSettled(info)) tell(io, `${stands}; it has not answered yet`);
+      else tell(io, `${stands}; it gave no answer\nnightshift show ${id}   # what it did, and how it goes on`);
+    } else print(io, found.result);
     return exitCodeOf(info, found.interrupted);
   } catch (error) {
     if (stop.signal.aborted) return Exit.interrupted;
