@@ -209,7 +209,7 @@ export function createLiveView(id: string, { width, paint }: LiveOptions): LiveV
   function statusLine(now: number): string {
     const oldest = [...prompts.entries()][0];
     const what = oldest
-      ? `${oldest[0]} waits for your answer since ${duration(now - oldest[1].since)}`
+      ? `${oldest[0]} waits for your answer: ${duration(now - oldest[1].since)}`
       : (waits?.until && `waits until ${clock(waits.until, now)}: ${waits.text}`) || waits?.text || doing;
     const place = step > 0 ? [`step ${turn > 1 ? `${turn}.` : ''}${step}`] : [];
     const time = startedAt === undefined ? [] : [duration(now - startedAt)];

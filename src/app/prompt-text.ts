@@ -6,16 +6,17 @@ import { cut, oneLine } from './text.ts';
 const MOST = 32 * 1024 * 1024;
 
 /** The prompt from the command line, or from stdin for `-` or when something is piped in. Throws a usage error for an empty one. */
-export async function readPrompt(argument: string | undefined, io: Io): Promise<string> {
+export async function readPrompt(
+  argument: string | undefined,
+  io: Io,
+  example = 'Say what is to be done: nightshift run "Fix the failing test"',
+): Promise<string> {
   if (argument === undefined && io.stdin.isTTY === true) {
-    throw usageError(
-      'there is no prompt',
-      'Say what is to be done: nightshift run "Fix the failing test", or pipe it in.',
-    );
+    throw usageError('there is no prompt', `${example}, or pipe it in.`);
   }
   const text = argument === undefined || argument === '-' ? decode(await readAll(io.stdin)) : argument;
   if (text.trim() === '') {
-    throw usageError('the prompt is empty', 'Say what is to be done: nightshift run "Fix the failing test"');
+    throw usageError('the prompt is empty', example);
   }
   return text;
 }

@@ -7,7 +7,7 @@ import { duration } from './text.ts';
 export function inboxLines(items: readonly InboxItem[], at: { now: number; width: number }): string[] {
   return items.flatMap((item, n) => [
     ...(n === 0 ? [] : ['']),
-    `${item.job} waits since ${duration(at.now - Date.parse(item.since))}`,
+    `${item.job} has waited for ${duration(at.now - Date.parse(item.since))}`,
     ...questionLines(item, { ...item, text: item.reason }, at.width, noPaint),
   ]);
 }

@@ -1,5 +1,5 @@
 import type { JobEvent } from '../shapes/event.ts';
-import { dollars, oneLine } from './text.ts';
+import { dollars, many, oneLine } from './text.ts';
 
 /** One event as one line: time in UTC, place, what happened. */
 export function logLine(event: JobEvent): string {
@@ -34,7 +34,7 @@ function detail(event: JobEvent): string {
     case 'model.text':
       return `${event.thinking ? '(thinking) ' : ''}${event.text}`;
     case 'model.ended':
-      return `${event.calls.length} calls ${dollars(event.spent)} ${event.text}`;
+      return `${many(event.calls.length, 'call')} ${dollars(event.spent)} ${event.text}`;
     case 'model.failed':
       return `${event.error} ${dollars(event.spent)}`;
     case 'call.started':

@@ -20,8 +20,8 @@ export function readHooks(value: unknown, origin: string, complain: Complain): H
     const known = HookEvent.safeParse(event);
     if (known.success) return readGroups(known.data, groups, origin, complain);
     const meant = HookEvent.options.find((name) => name.toLowerCase() === event.toLowerCase());
-    const hint = meant === undefined ? '' : ` Did you mean ${meant}?`;
-    complain([event], `is no moment at which nightshift runs hooks; they are left out.${hint}`, false);
+    const hint = meant === undefined ? '' : `; write ${meant} if that is meant`;
+    complain([event], `is no moment at which nightshift runs hooks; they are left out${hint}`, false);
     return [];
   });
 }

@@ -58,7 +58,7 @@ test('what stands below shows streamed text, running calls and what is waited fo
     '· step 1 · $0.0033 · 3.0s · calls',
   ]);
   expect(below(upTo('prompt.opened'), at(34))).toEqual([
-    '· step 2 · $0.0069 · 34s · fix-it-x7k2:1 waits for your answer since 30s',
+    '· step 2 · $0.0069 · 34s · fix-it-x7k2:1 waits for your answer: 30s',
   ]);
   expect(below(upTo('call.progress'), at(70))).toEqual([
     '  ● Bash rm -rf build && make · cc b.c                              6.0s',

@@ -25,6 +25,11 @@ test.each([
   await expect(readPrompt(argument, io)).rejects.toMatchObject({ exitCode: 2, message: 'the prompt is empty' });
 });
 
+test('of an empty message it is said how to send one', async () => {
+  const refused = readPrompt('', captureIo(), 'nightshift send j "…"');
+  await expect(refused).rejects.toMatchObject({ exitCode: 2, fix: 'nightshift send j "…"' });
+});
+
 test('without a prompt at a terminal nobody waits for one', async () => {
   await expect(readPrompt(undefined, captureIo())).rejects.toMatchObject({
     exitCode: 2,

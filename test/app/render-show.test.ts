@@ -80,7 +80,7 @@ test('an inbox shows all of every input, line by line, and says when there is mo
     width: 76,
   });
   expect(lines.slice(0, 5)).toEqual([
-    'j waits since 1m00s',
+    'j has waited for 1m00s',
     '  ? Write asks (j:1)',
     '      file_path: /srv/app/a.sh',
     '      content:',

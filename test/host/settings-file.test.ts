@@ -211,7 +211,7 @@ test.each<[string, string, RegExp]>([
   [
     'an event that nobody knows',
     '{"hooks": {"PreTooluse": []}}',
-    /^1:12 hooks\.PreTooluse .*Did you mean PreToolUse\?\.?$/,
+    /^1:12 hooks\.PreTooluse .*left out; write PreToolUse if that is meant\.$/,
   ],
   [
     'a type of hook that others run',

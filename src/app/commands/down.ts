@@ -8,6 +8,11 @@ export type DownOptions = { now?: boolean; json?: boolean };
 export async function down(options: DownOptions, io: Io): Promise<number> {
   const stopped = await stopService({ env: io.env, now: options.now === true, progress: (line) => tell(io, line) });
   if (options.json === true) printJson(io, { stopped });
-  else print(io, stopped ? 'The service is down. Jobs go on with: nightshift up' : 'Nothing was running.');
+  else if (stopped)
+    print(
+      io,
+      'The service is down. Jobs go on with: nightshift up, or any command that needs the server (ls, send, run …)',
+    );
+  else print(io, 'Nothing was running.');
   return Exit.ok;
 }

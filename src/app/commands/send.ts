@@ -7,10 +7,9 @@ import { readPrompt } from '../prompt-text.ts';
 /** `send ID TEXT`: gives a job a message; a job that has ended is opened again with it. */
 export async function send(id: string, text: string | undefined, options: { json?: boolean }, io: Io): Promise<number> {
   refuseBelowJob('send', io.env);
-  if (text === undefined && io.stdin.isTTY === true) {
-    throw usageError('there is no message', `nightshift send ${id} "Use the other approach"`);
-  }
-  const message = await readPrompt(text, io);
+  const example = `nightshift send ${id} "Use the other approach"`;
+  if (text === undefined && io.stdin.isTTY === true) throw usageError('there is no message', example);
+  const message = await readPrompt(text, io, example);
   const jobs = await openKnownJob(io, id);
   try {
     const before = await jobs.describe(id);
