@@ -7,7 +7,7 @@ import type { Done, ToolResult } from '../src/shapes/call.ts';
 import type { CallOutcome } from '../src/shapes/event.ts';
 import type { ToolResultBlock } from '../src/shapes/message.ts';
 import { withHooks } from './call-hooks.ts';
-import { at, type CallPlace, type Checked, type Site } from './site.ts';
+import { at, replacedBy, type CallPlace, type Checked, type Site } from './site.ts';
 import { type ResultBody, textOf } from './seal-step.ts';
 
 /** Characters of a result that any tool may put in place. */
@@ -32,13 +32,17 @@ async function withWords(site: Site, done: Done): Promise<Done> {
   return { ...done, notes: [...(done.notes ?? []), { id: `${use.id}.said`, kind: 'reminder', body }] };
 }
 
+/** The model sees its own input above the result: that another one ran in its place is said. */
+async function changedNote({ use, files }: Site, checked: Checked): Promise<Pick<Done, 'notes'>> {
+  const ran = replacedBy(use.input, checked);
+  if (ran === undefined) return {};
+  const text = `The input of this ${use.name} call was changed before it ran. What ran is: ${ran}`;
+  return { notes: [{ id: `${use.id}.changed`, kind: 'reminder', body: await files.blobs.put(text) }] };
+}
+
 /** What the model gets of a tool's output: cleaned, never empty, what is too large kept in a file. */
-export async function doneWith(
-  site: Site,
-  { tool }: Checked,
-  output: ToolOutput,
-  outcome?: CallOutcome,
-): Promise<Done> {
+export async function doneWith(site: Site, checked: Checked, output: ToolOutput, outcome?: CallOutcome): Promise<Done> {
+  const { tool } = checked;
   if (site.life.cancelled.aborted && output.isError) return cancelledCall(site, tool.name, output);
   const { files, place, hosts } = site;
   const content = cleanContent(scrubContent(output.content, hosts.scrub), tool.name);
@@ -61,6 +65,7 @@ export async function doneWith(
   return {
     ...done,
     ...(await patchOf(site, output)),
+    ...(await changedNote(site, checked)),
     ...(output.failedShell && site.agent.siblingAbort === 'bash' ? { aborts: true as const } : {}),
   };
 }

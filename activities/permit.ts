@@ -9,7 +9,7 @@ import type { Answer, Prompt, PromptBody } from '../src/shapes/prompt.ts';
 import type { Sha } from '../src/shapes/ids.ts';
 import { factsOf } from './call-facts.ts';
 import { callHooks } from './call-hooks.ts';
-import { at, type Checked, type Site } from './site.ts';
+import { at, replacedBy, type Checked, type Site } from './site.ts';
 import { readJson } from './read-blob.ts';
 
 /** What an earlier pass of the call came to, so that no stage runs twice. */
@@ -45,7 +45,7 @@ export async function decideCall(
   const hook = hookWord(before);
   const call = hook ? { ...plain, hook } : plain;
   const decision = await secondLook(site, checked, decide(call, site.rules, context));
-  tell(site, decision);
+  tell(site, decision, checked);
   switch (decision.behavior) {
     case 'allow':
       return { kind: 'allow', resume: saved };
@@ -150,9 +150,7 @@ async function allowed(
     tell(site, objection);
     return { kind: 'deny', text: `${by} allowed this call, but it may not run: ${reasonText(objection)}` };
   }
-  // The model's own input is on record already; what ran in its place must be too. An answer is told in the result.
-  const instead = edited && !checked.tool.asks ? ` It ran with this input instead: ${JSON.stringify(edited)}` : '';
-  tell(site, { behavior: 'allow', reason }, clipBytes(instead, MOST_TOLD));
+  tell(site, { behavior: 'allow', reason }, whole);
   return { kind: 'allow', resume: saved, ...(edited ? { input: edited } : {}) };
 }
 
@@ -196,10 +194,9 @@ async function question(
   };
 }
 
-/** Bytes of an input that an event repeats. */
-const MOST_TOLD = 2_000;
-
-function tell({ files, hosts, place }: Site, decision: Decision, more = ''): void {
+/** Puts a decision on record. The model's own input is there already; what runs in its place is told too. */
+function tell({ files, hosts, place, use }: Site, decision: Decision, ran?: Checked): void {
+  const instead = ran && decision.behavior === 'allow' ? replacedBy(use.input, ran) : undefined;
   const { behavior, reason } = decision;
   files.events.write({
     at: hosts.now(),
@@ -207,6 +204,6 @@ function tell({ files, hosts, place }: Site, decision: Decision, more = ''): voi
     ...at(place),
     behavior,
     reason,
-    text: `${reasonText(decision)}${more}`,
+    text: `${reasonText(decision)}${instead ? ` It ran with this input instead: ${instead}` : ''}`,
   });
 }

@@ -1,3 +1,4 @@
+import { clipBytes } from '../src/core/preview.ts';
 import type { Hosts, JobFiles, OwnedCall, Seen, Tool } from '../src/core/ports.ts';
 import type { ToolInput } from '../src/shapes/call.ts';
 import type { Agent } from '../src/shapes/job.ts';
@@ -26,6 +27,16 @@ export type Site = {
 
 /** A call whose tool was found and whose input that tool accepted. */
 export type Checked = { tool: Tool; input: unknown; raw: Record<string, unknown> };
+
+/** Bytes of an input that is told a second time. */
+const MOST_TOLD = 2_000;
+
+/** The input that a hook or a person put in the place of the model's own, for those who read; undefined when nobody did. An answer adds to its question and replaces nothing. */
+export function replacedBy(own: Record<string, unknown>, { tool, raw }: Checked): string | undefined {
+  if (tool.asks) return undefined;
+  const text = JSON.stringify(raw);
+  return text === JSON.stringify(own) ? undefined : clipBytes(text, MOST_TOLD);
+}
 
 /** The place as events carry it. */
 export const at = ({ turn, step, index }: CallPlace): { turn: number; step: number; index: number } => ({

@@ -30,8 +30,9 @@ export type CallQuestion = {
 export type CallVerdict = Decision & { text: string };
 
 /**
- * Says what the rules of a folder decide about a call. Settings are read as for a job, with the folder taken for trusted;
- * PreToolUse hooks run, the call does not. Of folders that are asked about again settings are read once.
+ * Says what the rules of a folder decide about a call. Settings are read as for a job, with the folder's rules taken for
+ * trusted; PreToolUse hooks run, those of the folder itself only when it really is trusted; the call does not. Of folders
+ * that are asked about again settings are read once.
  */
 export function createCallChecker(options: {
   env: Env;
@@ -54,7 +55,8 @@ export function createCallChecker(options: {
         env,
         ...(home === undefined ? {} : { home }),
         ...(settings === undefined ? {} : { settings }),
-      }).then((read) => jobSettings(read, { trusted: true }));
+        // To look at a folder before it is trusted must not run what stands in it.
+      }).then((read) => ({ ...jobSettings(read, { trusted: true }), hooks: jobSettings(read).hooks }));
     known.set(key, found);
     return found;
   }
@@ -72,6 +74,7 @@ export function createCallChecker(options: {
       home,
       nightshiftHome: homePath(env),
       resolve: (path) => ({ path, real: files.real(path) }),
+      list: (folder) => files.names(folder),
     };
     const looked = (given: Record<string, unknown>): CheckedCall | string => {
       const traits = findTraits(registry, tool, given, { cwd, meta });

@@ -51,7 +51,7 @@ export function addRuleCommands(program: Command, io: Io, done: (code: number) =
     name: 'check',
     about:
       'whether a call would run, be asked about or be denied, and why; nothing of it runs but its PreToolUse hooks',
-    more: 'The folder is treated as trusted. --jsonl reads {"id","cwd","home","tool","input"} from stdin, one per line, and answers each with one line.',
+    more: 'The rules of the folder are treated as trusted; its own hooks run only when it is. --jsonl reads {"id","cwd","home","tool","input"} from stdin, one per line, and answers each with one line.',
     examples: [
       `nightshift permissions check --tool Bash --input '{"command":"npm test"}'`,
       'nightshift permissions check --jsonl < calls.jsonl',

@@ -2,6 +2,8 @@ import type { Block, ToolUseBlock } from '../shapes/message.ts';
 
 /** Longest id of a call that every API accepts. */
 const MAX_ID = 64;
+/** Longest name of a tool that the API accepts. */
+const MAX_NAME = 128;
 
 /**
  * The same content with call ids that the API accepts and that `used` does not hold yet; they are added to `used`. A
@@ -27,5 +29,7 @@ function renamed(block: ToolUseBlock, used: Set<string>): ToolUseBlock {
     id = plain.slice(0, MAX_ID - suffix.length) + suffix;
   }
   used.add(id);
-  return id === block.id ? block : { ...block, id };
+  // A name that no tool can have is refused by the API when it is sent back.
+  const name = block.name.replace(/[^a-zA-Z0-9_-]/g, '_').slice(0, MAX_NAME) || 'unnamed';
+  return id === block.id && name === block.name ? block : { ...block, id, name };
 }

@@ -29,4 +29,10 @@ describe('uniqueCalls', () => {
     const ids = idsOf(uniqueCalls([call('call:1/2'), call(''), call(long), call(long)], new Set()));
     expect(ids).toEqual(['call_1_2', 'call', 'x'.repeat(64), `${'x'.repeat(62)}_2`]);
   });
+
+  it('mends a name that no tool can have, so that the reply can be sent back', () => {
+    const odd = { type: 'tool_use' as const, id: 'a', name: '\u001b[2JNope', input: {} };
+    expect(uniqueCalls([odd], new Set())).toEqual([{ ...odd, name: '__2JNope' }]);
+    expect(uniqueCalls([{ ...odd, id: 'b', name: '' }], new Set())).toMatchObject([{ name: 'unnamed' }]);
+  });
 });

@@ -239,7 +239,8 @@ describe('permissions check', () => {
     });
   });
 
-  test('runs the hooks of the folder and nothing of the call; a changed input is what counts', async () => {
+  test('runs the hooks of a trusted folder and nothing of the call; a changed input is what counts', async () => {
+    await nightshift(['trust']);
     const script = put(
       'hook.sh',
       `#!/bin/sh\ncat > ${join(top, 'seen.json')}\necho '{"hookSpecificOutput":{"hookEventName":"PreToolUse","updatedInput":{"command":"rm y"}}}'\n`,
@@ -259,7 +260,16 @@ describe('permissions check', () => {
     });
   });
 
+  test('runs no hook of a folder that is not trusted', async () => {
+    put('proj/.claude/settings.json', {
+      hooks: { PreToolUse: [{ hooks: [{ type: 'command', command: `touch ${join(top, 'ran')}` }] }] },
+    });
+    expect((await check('ls')).out).toMatch(/^allow/);
+    expect(existsSync(join(top, 'ran'))).toBe(false);
+  });
+
   test('hooks get no key of the service', async () => {
+    await nightshift(['trust']);
     put('proj/.claude/settings.json', {
       hooks: { PreToolUse: [{ hooks: [{ type: 'command', command: `env > ${join(top, 'env')}` }] }] },
     });
