@@ -94,7 +94,7 @@ async function think(input: TurnInput, s: TurnState, box: Box): Promise<TurnResu
     case 'wait':
       return pause(input, s, box, result);
     case 'over_budget':
-      return { kind: 'stopped', why: 'budget', state: s };
+      return { kind: 'stopped', why: 'budget', text: overBudget(result.need, s.purse), state: s };
     case 'too_long':
       return { kind: 'failed', error: result.text, state: s };
     case 'failed':
@@ -115,6 +115,12 @@ async function payLost(s: TurnState, error: unknown): Promise<void> {
   );
   s.spent += spent;
   s.purse -= spent;
+}
+
+/** Why a request was not sent; micro-dollars. */
+function overBudget(need: number, left: number): string {
+  const dollars = (micros: number): string => `$${(micros / 1e6).toFixed(4)}`;
+  return `The next request may cost up to ${dollars(need)}, and ${dollars(Math.max(0, left))} is left.`;
 }
 
 /** Moves what the model now has out of the turn's hands: results, notes, read files, money. */

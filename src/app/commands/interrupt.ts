@@ -6,7 +6,10 @@ import { openKnownJob } from '../open-jobs.ts';
 export async function interrupt(id: string, options: { now?: boolean; json?: boolean }, io: Io): Promise<number> {
   const jobs = await openKnownJob(io, id);
   try {
-    await jobs.describe(id);
+    const before = await jobs.describe(id);
+    if (before.status === 'idle') {
+      throw new CliError(Exit.failed, `${id} is idle; nothing runs`, `nightshift send ${id} "…"`);
+    }
     const told = await jobs.signal(id, 'interrupt', options.now === true ? { now: true } : {});
     const { status } = await jobs.describe(id);
     if (!told) {
@@ -17,7 +20,11 @@ export async function interrupt(id: string, options: { now?: boolean; json?: boo
       );
     }
     if (options.json === true) printJson(io, { id, status });
-    else print(io, `${id} is told to stop; what it did is kept, and it goes on with: nightshift send ${id} "…"`);
+    else {
+      const late =
+        options.now === true ? '' : ` A command that runs may end first; to kill it: nightshift interrupt ${id} --now`;
+      print(io, `${id} is told to stop; what it did is kept, and it goes on with: nightshift send ${id} "…"${late}`);
+    }
     return 0;
   } finally {
     await jobs.close();
