@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { commandLine, type CommandLine } from '../test/support/command-line.ts';
+import { HEALTHY_AFTER } from '../src/app/service/backoff.ts';
 import { callDir } from '../src/core/paths.ts';
 import { followEvents } from '../src/host/event-reader.ts';
 import { join } from 'node:path';
@@ -110,6 +111,8 @@ async function serverDeaths(c: CommandLine, rounds: number): Promise<number[]> {
     // What was handed out before the death may still end; what begins half a second later is new work.
     const again = await until(c, id, (event) => event.kind === 'call.started' && event.at > before + 500);
     spans.push(again.at - before);
+    // Deaths in a row are answered with growing pauses; here each is to be the first.
+    await until(c, id, (event) => event.at > again.at + HEALTHY_AFTER + 1_000);
   }
   await c.run(['cancel', id]);
   await c.run(['result', '--wait', id]);

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { turnId } from '../../src/core/paths.ts';
 import { type Rig, rig, RULES } from '../support/rig.ts';
+import { stepCosts } from '../support/step-costs.ts';
 
 const STEPS = 200;
 let r: Rig;
@@ -60,9 +61,8 @@ describe('the history of a long job', () => {
     expect(sum(all.map((run) => run.events)) / STEPS).toBeLessThan(12.5);
     expect(steady.bytes / (steady.events / 12)).toBeLessThan(4_096);
 
-    const ends = r.events(id).flatMap((event) => (event.kind === 'call.ended' ? [event.at] : []));
-    const times = ends.slice(1).map((at, i) => at - ends[i]!);
-    expect(median(times.slice(-50))).toBeLessThan(1.5 * median(times.slice(0, 50)));
+    const costs = stepCosts(r.events(id));
+    expect(median(costs.slice(-50))).toBeLessThan(1.25 * median(costs.slice(0, 50)));
   });
 
   it('rolls over at a low limit and loses nothing', async () => {

@@ -1,5 +1,5 @@
-/** After this long without a crash the next one counts as the first, in ms. */
-export const HEALTHY_AFTER = 30_000;
+/** After this long without a crash the next one counts as the first, in ms: about as long as the longest pause. */
+export const HEALTHY_AFTER = 5_000;
 const FIRST = 100;
 const LONGEST = 5000;
 
