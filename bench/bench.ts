@@ -3,18 +3,19 @@ import { writeFileSync } from 'node:fs';
 import { cpus, loadavg, release, totalmem } from 'node:os';
 import { expect, test } from 'vitest';
 import { temporalProgram } from '../test/support/temporal.ts';
-import { deaths } from './deaths.ts';
+import { recovery, service } from './deaths.ts';
 import type { Figure } from './figure.ts';
 import { parts } from './parts.ts';
 import { steps } from './steps.ts';
 
-// BENCH picks groups (steps,deaths,parts), BENCH_FULL=1 takes 2,000 steps, BENCH_ROUNDS sets the deaths of each kind.
+// BENCH picks groups (parts,steps,service,recovery), BENCH_FULL=1 takes 2,000 steps, BENCH_ROUNDS sets the deaths of each kind.
 const full = process.env['BENCH_FULL'] === '1';
 const rounds = Number(process.env['BENCH_ROUNDS'] ?? 20);
 const groups: Record<string, () => Promise<Figure[]>> = {
   parts,
   steps: () => steps(full),
-  deaths: () => deaths(rounds),
+  service: () => service(rounds),
+  recovery: () => recovery(rounds),
 };
 const wanted = (process.env['BENCH'] ?? Object.keys(groups).join(',')).split(',');
 
