@@ -8,6 +8,7 @@ import { WORKLOADS } from './workloads.ts';
 const HELP = `npm run chaos -- [options]          kills jobs at every named moment, and at random ones
 
   --rounds N    kills at random times per workload and victim (20; 0: only the named moments)
+  --times N     how often each named moment is played per victim (5)
   --cell NAME   only moments whose name holds this; may be given several times
   --seed N      the random times again (a new one each time, printed at the end)
   --stages N    jobs that are killed at the same time, each with a server of its own (2)
@@ -38,8 +39,8 @@ export async function main(args: string[]): Promise<number> {
     print(json ? JSON.stringify({ seed, ...result }, null, 2) : `${soakText(result)}\nseed ${seed}`);
     return result.faults.length === 0 ? 0 : 1;
   }
-  const { rounds, cells, stages } = options;
-  const played = await playMatrix({ rounds, cells, seed, stages, say });
+  const { rounds, times, cells, stages } = options;
+  const played = await playMatrix({ rounds, times, cells, seed, stages, say });
   print(
     json ? JSON.stringify({ seed, rows: rowsOf(played), rounds: played }, null, 2) : `${report(played)}\nseed ${seed}`,
   );
@@ -56,6 +57,7 @@ function read(args: string[]) {
     args,
     options: {
       rounds: { type: 'string', default: '20' },
+      times: { type: 'string', default: '5' },
       cell: { type: 'string', multiple: true, default: [] },
       seed: { type: 'string', default: String(Date.now() % 1_000_000) },
       stages: { type: 'string', default: '2' },
@@ -67,7 +69,7 @@ function read(args: string[]) {
       help: { type: 'boolean', default: false },
     },
   });
-  const whole = (name: 'rounds' | 'seed' | 'stages' | 'kills' | 'jobs', least: number): number => {
+  const whole = (name: 'rounds' | 'times' | 'seed' | 'stages' | 'kills' | 'jobs', least: number): number => {
     const value = Number(values[name]);
     if (Number.isSafeInteger(value) && value >= least) return value;
     throw new Error(`--${name} is ${JSON.stringify(values[name])}: write a whole number from ${least}.`);
@@ -78,6 +80,7 @@ function read(args: string[]) {
     ...values,
     cells: values.cell,
     rounds: whole('rounds', 0),
+    times: whole('times', 1),
     seed: whole('seed', 0),
     stages: whole('stages', 1),
     kills: whole('kills', 1),

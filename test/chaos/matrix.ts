@@ -9,6 +9,8 @@ import { type WorkloadName, WORKLOADS } from './workloads.ts';
 export type MatrixOptions = {
   /** Kills at random times per workload and victim; each named moment is played once. */
   rounds: number;
+  /** How often each named moment is played. */
+  times: number;
   /** Only cells whose names hold one of these. */
   cells: string[];
   seed: number;
@@ -59,15 +61,17 @@ async function play(stage: Stage, { cell, victim, afterMs, play }: Task): Promis
   }
 }
 
-function tasksOf({ rounds, cells, seed }: MatrixOptions): Task[] {
+function tasksOf({ rounds, times, cells, seed }: MatrixOptions): Task[] {
   const roll = diceOf(seed);
   const isWanted = ({ cell }: Task): boolean => cells.length === 0 || cells.some((part) => cell.includes(part));
   const named = CELLS.flatMap((cell: Cell) =>
-    (cell.victims ?? VICTIMS).map((victim): Task => ({
-      cell: cell.name,
-      victim,
-      play: (stage) => playCell(stage, cell, victim),
-    })),
+    (cell.victims ?? VICTIMS).flatMap((victim) =>
+      Array.from({ length: times }, (): Task => ({
+        cell: cell.name,
+        victim,
+        play: (stage) => playCell(stage, cell, victim),
+      })),
+    ),
   );
   const random = (Object.keys(WORKLOADS) as WorkloadName[]).flatMap((name) =>
     VICTIMS.flatMap((victim) =>
