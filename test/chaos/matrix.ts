@@ -7,7 +7,7 @@ import type { Verdict } from './verdict.ts';
 import { type WorkloadName, WORKLOADS } from './workloads.ts';
 
 export type MatrixOptions = {
-  /** Kills at random times per workload and victim; each named moment is played once. */
+  /** Kills at random times per workload and victim. */
   rounds: number;
   /** How often each named moment is played. */
   times: number;
