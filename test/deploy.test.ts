@@ -73,6 +73,14 @@ describe('the loop that keeps the service of a container up', () => {
     expect(readFileSync(join(bin, 'log'), 'utf8')).toBe('up --foreground\n'.repeat(3));
   });
 
+  it('does not start it again when it is gone before the stop was seen to arrive', async () => {
+    // The stand-in ends the moment it is told to; the shell may reap it before it looks.
+    const { child, end } = keep("trap 'exit 3' TERM; echo up; while :; do sleep 0.01; done");
+    await once(child.stdout, 'data');
+    child.kill('SIGTERM');
+    expect(await end).toBe(0);
+  });
+
   it('hands a stop on and waits until the service has ended in order', async () => {
     const { child, end } = keep(
       'trap \'sleep 0.3; echo ended >> "$LOG"; exit 0\' TERM; echo up; while :; do sleep 0.05; done',
