@@ -28,16 +28,16 @@ async function withWords(site: Site, done: Done): Promise<Done> {
   const { input, use, files, hosts } = site;
   const { message, behavior } = input.known?.grant ?? {};
   if (message === undefined || behavior === 'deny' || hosts.registry.get(use.name)?.asks) return done;
-  const body = await files.blobs.put(`The person who allowed this ${use.name} call said: ${message}`);
+  const body = await files.blobs.put(hosts.scrub(`The person who allowed this ${use.name} call said: ${message}`));
   return { ...done, notes: [...(done.notes ?? []), { id: `${use.id}.said`, kind: 'reminder', body }] };
 }
 
 /** The model sees its own input above the result: that another one ran in its place is said. */
-async function changedNote({ use, files }: Site, checked: Checked): Promise<Pick<Done, 'notes'>> {
+async function changedNote({ use, files, hosts }: Site, checked: Checked): Promise<Pick<Done, 'notes'>> {
   const ran = replacedBy(use.input, checked);
   if (ran === undefined) return {};
   const text = `The input of this ${use.name} call was changed before it ran. What ran is: ${ran}`;
-  return { notes: [{ id: `${use.id}.changed`, kind: 'reminder', body: await files.blobs.put(text) }] };
+  return { notes: [{ id: `${use.id}.changed`, kind: 'reminder', body: await files.blobs.put(hosts.scrub(text)) }] };
 }
 
 /** What the model gets of a tool's output: cleaned, never empty, what is too large kept in a file. */

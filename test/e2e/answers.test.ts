@@ -138,6 +138,7 @@ describe('an answer', () => {
       behavior: 'allow',
       text: expect.stringContaining('It ran with this input instead: {"command":"touch instead"}'),
     });
+    expect(await texts(id)).toContain('The input of this Bash call was changed before it ran.');
   });
 
   it('with an input that the tool does not take is refused', async () => {
