@@ -15,6 +15,8 @@ export type BashCommand = {
   layers: readonly (readonly BashWord[])[];
   /** Further commands that it would run, such as the one behind `sudo`. */
   beneath: readonly (readonly BashWord[])[];
+  /** Those among all of these that get further words from the input of `xargs`. */
+  fed: readonly (readonly BashWord[])[];
   assignments: readonly { raw: string; safe: boolean }[];
   folders: Folders;
   background: boolean;

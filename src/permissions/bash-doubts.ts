@@ -1,5 +1,6 @@
 import type { ArithmeticWord, ParameterExpansionPart, TestBinaryExpression, TestUnaryExpression, Word } from 'unbash';
 import { programName } from './bash-analysis.ts';
+import { variableDoubt } from './bash-variables.ts';
 import type { BashWord } from './bash-words.ts';
 
 /** Why an expansion may do more than put in a value: bash evaluates indexes, offsets and indirect names as arithmetic, which runs substitutions. */
@@ -47,13 +48,44 @@ function isNumber(word: Word): boolean {
 const takesNames = new Set(
   'read unset declare typeset local export readonly mapfile readarray wait getopts test [ printf'.split(' '),
 );
+/** Those that take a name behind an option only. */
+const behindOption: ReadonlyMap<string, RegExp> = new Map([
+  ['test', /^-[vR]$/],
+  ['[', /^-[vR]$/],
+  ['printf', /^-v/],
+  ['wait', /^-\w*p/],
+]);
+/** Options with a value that is no name. */
+const valued: ReadonlyMap<string, RegExp> = new Map([
+  ['read', /^-\w*[pdtnNui]$/],
+  ['mapfile', /^-\w*[dnOsuc]$/],
+  ['readarray', /^-\w*[dnOsuc]$/],
+]);
 
-/** Why a builtin that takes the names of variables may run what stands in an index of them. */
-export function indexDoubt(words: readonly BashWord[]): string | undefined {
+/** Why a builtin that takes the names of variables may run something: what stands in an index of one, or in a variable that bash runs. */
+export function namesDoubt(words: readonly BashWord[]): string | undefined {
   const name = programName(words);
   if (name === undefined || !takesNames.has(name)) return undefined;
-  if (['test', '[', 'printf'].includes(name) && !words.some((word) => /^-[vR]/.test(word.raw) || word.value === '-v'))
-    return undefined;
-  const hides = words.some((word, i) => i > 0 && /\[[\s\S]*[$`]/.test(`${word.raw} ${word.value ?? ''}`));
-  return hides ? `${name} may run commands that stand in an index` : undefined;
+  const args = words.slice(1);
+  for (const [i, word] of args.entries()) {
+    const before = args[i - 1]?.value ?? '';
+    const option = behindOption.get(name);
+    if (option && !option.test(before) && !option.test(word.value ?? '')) continue;
+    if (name === 'getopts' && i !== 1) continue;
+    const doubt = valued.get(name)?.test(before) ? undefined : nameDoubt(word);
+    if (doubt !== undefined) return `${name}: ${doubt}`;
+  }
+  return undefined;
+}
+
+/** A word may be a name, a name with an index, and each with a value behind it; an option may have its name attached. */
+function nameDoubt(word: BashWord): string | undefined {
+  const [first] = word.pieces;
+  const text = word.value ?? (first?.kind === 'text' ? first.text : '');
+  const [, name, index, assigned] = /^(?:-[vp])?([A-Za-z_]\w*)(?:\[([\s\S]*?)\])?(\+?=[\s\S]*)?$/.exec(text) ?? [];
+  const hidden = index !== undefined && !/^(?:[@*]|\d+)$/.test(index);
+  if (hidden || (name === undefined && /^(?:-[vp])?[A-Za-z_]\w*\[/.test(text)))
+    return 'it may run commands that stand in an index';
+  if (word.value === undefined && assigned === undefined) return 'the name of a variable is computed';
+  return name === undefined ? undefined : variableDoubt(name, word.value && assigned?.replace(/^\+?=/, ''));
 }

@@ -1,5 +1,8 @@
 import { programName } from './bash-analysis.ts';
-import { codeOf, readsInput } from './bash-shells.ts';
+import { filled, filledByXargs } from './bash-filled.ts';
+import { sedMayRun } from './bash-sed.ts';
+import { codeOf, lacksCode, readsInput } from './bash-shells.ts';
+import { variableDoubt } from './bash-variables.ts';
 import type { BashWord } from './bash-words.ts';
 
 type Words = readonly BashWord[];
@@ -8,6 +11,8 @@ type Words = readonly BashWord[];
 export type Hidden = {
   /** Commands, as words. */
   beneath: readonly Words[];
+  /** Those of them that get further words from an input. */
+  fed: readonly Words[];
   /** Shell code. */
   code: readonly string[];
   /** It reads shell code from its input. */
@@ -27,7 +32,13 @@ const runners = new Set(
   ),
 );
 /** Programs that run the command behind them; a rule that names them means it. */
-const openRunners = new Set(names('sudo doas su busybox toybox'));
+const openRunners = new Set(
+  names(
+    'sudo doas su busybox toybox valgrind perf setarch linux32 linux64 tmux screen hyperfine entr ssh-agent gosu eatmydata cpulimit firejail bwrap torsocks start-stop-daemon',
+  ),
+);
+/** Programs that start a shell, or run what they read, when they are given no command. */
+const shellsAlone = new Set(names('su chroot unshare nsenter script newgrp runuser parallel at batch'));
 /** Wrappers that count as runners when they stand behind another one. */
 const wrappers = new Set(names('timeout nice stdbuf time nohup command builtin noglob xargs'));
 /** Words that some of them take before the command. */
@@ -41,6 +52,7 @@ const mostTails = 40;
 
 type Found = {
   beneath: Words[];
+  fed: Words[];
   code: string[];
   unclear: string[];
   readsCode: boolean;
@@ -49,57 +61,96 @@ type Found = {
   tails: Set<number>;
 };
 
-/** Finds what a program would run. `stuck`: it is a wrapper whose options are not understood. */
-export function hiddenIn(words: Words, stuck: boolean): Hidden {
-  const found: Found = { beneath: [], code: [], unclear: [], readsCode: false, exactOnly: false, tails: new Set() };
-  if (stuck) {
-    found.exactOnly = programName(words) !== 'xargs';
-    everyTail(words, found);
-  }
-  look(words, found, false);
-  const { beneath, code, unclear, readsCode, exactOnly } = found;
-  return { beneath, code, unclear, readsCode, exactOnly };
+/** Finds what a program would run. `stuck`: it is a wrapper whose options are not understood. `fed`: `xargs` adds words to it. */
+export function hiddenIn(words: Words, { stuck, fed }: { stuck: boolean; fed: boolean }): Hidden {
+  const found: Found = {
+    beneath: [],
+    fed: [],
+    code: [],
+    unclear: [],
+    readsCode: false,
+    exactOnly: stuck && programName(words) !== 'xargs',
+    tails: new Set(),
+  };
+  look(words, found, { wrapped: stuck, fed });
+  return found;
 }
 
-function look(words: Words, found: Found, nested = true): void {
+/** `wrapped`: wrappers count as runners here. */
+function look(words: Words, found: Found, { wrapped, fed }: { wrapped: boolean; fed: boolean }): void {
   const name = programName(words)?.replace(/^.*\//, '');
   if (name === undefined) return;
-  if (words.length > 1 && (runners.has(name) || openRunners.has(name) || (nested && wrappers.has(name)))) {
-    found.exactOnly ||= runners.has(name);
-    everyTail(words, found);
-  }
+  const runs = runners.has(name) || openRunners.has(name) || /^ld(?:-linux.*)?\.so/.test(name);
+  const named = (runs || (wrapped && wrappers.has(name))) && words.length > 1 && everyTail(words, found, fed);
+  if (words.length > 1) found.exactOnly ||= runners.has(name);
+  const open = (runs || wrappers.has(name)) && !named;
+  if (fed && (open || name === 'find' || lacksCode(name, words)))
+    found.unclear.push(`what ${name} runs comes from an input`);
   if (name === 'find') lookAtFind(words, found);
+  if (name === 'sed' && sedMayRun(words)) found.unclear.push('what sed runs is not known');
   if (changesNames(name, words)) found.unclear.push(`${name} changes what names mean, or runs text`);
   const code = codeOf(name, words);
   if (code?.kind === 'known') found.code.push(code.text);
   if (code?.kind === 'unknown') found.unclear.push(code.why);
-  found.readsCode ||= readsInput(name, words);
+  found.readsCode ||= readsInput(name, words) || (!named && startsShell(name, words));
 }
 
-/** Every tail of the words that may be the command behind a runner, since options differ between versions. */
-function everyTail(words: Words, found: Found): void {
-  let before = operandsBefore.has(programName(words)?.replace(/^.*\//, '') ?? '') ? 1 : 0;
+/** Whether a program that got no command starts a shell, or runs what it reads. */
+function startsShell(name: string, words: Words): boolean {
+  const asked = words.some((word) => /^-\w*[si]|^--(?:shell|login)$/.test(word.raw));
+  return shellsAlone.has(name) || (asked && (name === 'sudo' || name === 'doas'));
+}
+
+/**
+ * Every tail of the words that may be the command behind a runner, since options differ between versions. Returns whether
+ * there is one for sure.
+ */
+function everyTail(all: Words, found: Found, outerFed: boolean): boolean {
+  const runner = programName(all)?.replace(/^.*\//, '') ?? '';
+  const fed = outerFed || runner === 'xargs';
+  const words = runner === 'xargs' ? filledByXargs(all) : all;
+  let before = operandsBefore.has(runner) ? 1 : 0;
   let named = false;
   for (let i = 1; i < words.length; i++) {
     const tail = words.slice(i);
     const text = programName(tail);
+    const [, variable, value] = /^([A-Za-z_]\w*)(?:%%)?=([\s\S]*)$/.exec(text ?? tail[0]!.raw) ?? [];
+    const doubt = variable === undefined ? undefined : variableDoubt(variable, text === undefined ? undefined : value);
+    if (doubt !== undefined) found.unclear.push(doubt);
     if (text === undefined) {
-      if (!named && !/^\w+=/.test(tail[0]!.raw)) found.unclear.push(`what ${words[0]!.raw} runs is computed`);
+      if (!named && variable === undefined) found.unclear.push(`what ${words[0]!.raw} runs is computed`);
       continue;
     }
-    if (text.startsWith('-') || /^\w+=/.test(text)) continue;
-    const isValue = i > 1 && words[i - 1]!.raw.startsWith('-');
+    found.code.push(...attachedCode(text));
+    if (text.startsWith('-') || variable !== undefined) continue;
+    const isValue = i > 1 && takesValue(runner, words[i - 1]!.raw);
     if (!isValue && before-- <= 0) named = true;
     if (/[\s;&|]/.test(text)) found.code.push(text);
     if (found.tails.has(tail.length)) continue;
     if (found.tails.size >= mostTails) {
       found.unclear.push('it runs one program by another too many times');
-      return;
+      return named;
     }
     found.tails.add(tail.length);
     found.beneath.push(tail);
-    look(tail, found);
+    if (fed) found.fed.push(tail);
+    look(tail, found, { wrapped: true, fed });
   }
+  return named;
+}
+
+/** Whether the word behind an option may be its value. */
+function takesValue(runner: string, option: string): boolean {
+  return runner === 'xargs'
+    ? /^-[0rtpxo]*[aEIdLnPs]$|^--(?:arg-file|delimiter|max-(?:args|chars|lines|procs)|process-slot-var)$/.test(option)
+    : option.startsWith('-');
+}
+
+/** Code that stands in the very word of an option, such as `-c'make all'`. */
+function attachedCode(text: string): string[] {
+  const [, command, other] = /^(?:-\w*?c|--c[a-z]*=)([\s\S]+)$|^-(?:\w|-[\w-]+=)([\s\S]+)$/.exec(text) ?? [];
+  if (command !== undefined) return [command];
+  return other !== undefined && /[\s;&|]/.test(other) ? [other] : [];
 }
 
 function lookAtFind(words: Words, found: Found): void {
@@ -113,11 +164,11 @@ function lookAtFind(words: Words, found: Found): void {
     if (text === undefined || !findRuns.has(text)) continue;
     found.exactOnly = true;
     const end = words.findIndex((word, at) => at > i && (word.value === ';' || word.value === '+'));
-    const inner = words.slice(i + 1, end < 0 ? undefined : end);
+    const inner = filled(words.slice(i + 1, end < 0 ? undefined : end), '{}');
     if (inner.length === 0) continue;
     if (programName(inner) === undefined) found.unclear.push('what find runs is computed');
     found.beneath.push(inner);
-    look(inner, found);
+    look(inner, found, { wrapped: true, fed: false });
   }
 }
 
@@ -137,7 +188,7 @@ function changesNames(name: string, words: Words): boolean {
     case 'local':
     case 'export':
     case 'readonly':
-      return has(/^[-+]\w*[in]/) || has(/^(?:PS4|BASH_ENV|ENV|PROMPT_COMMAND|SHELLOPTS|BASHOPTS)\+?=/);
+      return has(/^[-+]\w*[in]/);
     case 'git':
       return has(/^(?:-c|--config-env)/) && has(/alias\./);
     case 'env':

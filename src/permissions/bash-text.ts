@@ -1,6 +1,6 @@
 import { programOf, type BashCommand } from './bash-analysis.ts';
 import { gitSubcommand } from './bash-git.ts';
-import type { BashWord } from './bash-words.ts';
+import { wordOf, type BashWord } from './bash-words.ts';
 import { ANY, covers, intersects, literal, STAR, wildcard, type Pattern } from './wildcard.ts';
 
 type Words = readonly BashWord[];
@@ -90,6 +90,8 @@ type Faces = {
 };
 
 const known = new WeakMap<BashCommand, Faces>();
+/** What comes from the input of a command. */
+const input = wordOf('', [{ kind: 'unknown' }], true);
 
 function facesOf(command: BashCommand): Faces {
   const before = known.get(command);
@@ -104,7 +106,10 @@ function facesOf(command: BashCommand): Faces {
     full,
     allowed: plain ? allowTexts(program) : [],
     forbidden: [...new Set([...all.flatMap(denyTexts), full, oneSpace(command.source)])],
-    open: all.filter((words) => words.some((word) => word.value === undefined || word.splits)),
+    open: [
+      ...all.filter((words) => words.some((word) => word.value === undefined || word.splits)),
+      ...command.fed.flatMap(variants).map((words) => [...words, input]),
+    ],
   };
   known.set(command, faces);
   return faces;

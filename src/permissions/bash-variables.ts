@@ -15,7 +15,13 @@ export function isLoopVariable(name: string): boolean {
   return /^[a-z_][a-z0-9_]*$/.test(name) && !/_proxy$|^histchars$|^auto_resume$/.test(name);
 }
 
-/** Whether bash itself runs, or reads commands from, what a variable holds. */
-export function isRunByBash(name: string): boolean {
-  return /^(?:PS4|PROMPT_COMMAND|BASH_ENV|ENV|SHELLOPTS|BASHOPTS)$/.test(name);
+/** Variables whose content bash runs, reads commands from, or takes for the meaning of a name. */
+const run = /^(?:PS4|PROMPT_COMMAND|BASH_ENV|ENV|SHELLOPTS|BASHOPTS|BASH_CMDS|BASH_ALIASES|BASH_FUNC_.*)$/;
+/** Variables that bash computes with whatever they are given. */
+const computed = /^(?:RANDOM|SRANDOM|SECONDS|OPTIND|HISTCMD|LINENO|BASHPID|EPOCHSECONDS|EPOCHREALTIME|BASH_SUBSHELL)$/;
+
+/** Why giving a variable a value may run something; `value` is absent when it is not known. */
+export function variableDoubt(name: string, value: string | undefined): string | undefined {
+  if (run.test(name)) return `bash runs what stands in ${name}`;
+  return computed.test(name) && !/^\d+$/.test(value ?? '') ? `bash computes what ${name} is given` : undefined;
 }

@@ -3,16 +3,15 @@ import {
   parse,
   type Assignment,
   type Command,
-  type HereDoc,
-  type HereString,
   type ParsedScript,
   type SyntaxNode,
   type Word,
 } from 'unbash';
 import { programName, type BashAnalysis, type BashCommand, type BashRedirect, type Folders } from './bash-analysis.ts';
 import { readWord, wordOf, type BashWord } from './bash-words.ts';
-import { arithmeticIsPlain, expansionDoubt, indexDoubt, testDoubt } from './bash-doubts.ts';
-import { isLoopVariable, isRunByBash, isSafeVariable } from './bash-variables.ts';
+import { arithmeticIsPlain, expansionDoubt, namesDoubt, testDoubt } from './bash-doubts.ts';
+import { shellInput } from './bash-input.ts';
+import { isLoopVariable, isSafeVariable, variableDoubt } from './bash-variables.ts';
 import { unwrap } from './bash-wrappers.ts';
 
 type Findings = Omit<BashAnalysis, 'command'>;
@@ -136,7 +135,7 @@ export function walkScript(script: ParsedScript, source: string): Findings {
         return children(node);
       case 'Assignment':
         if (node.index || node.value.type === 'ArrayValue') doubt('the command sets an array');
-        if (isRunByBash(node.name)) doubt(`bash runs what stands in ${node.name}`);
+        doubt(variableDoubt(node.name, node.value.type === 'Word' ? readWord(node.value, assigned).value : undefined));
         return children(node);
       case 'ParameterExpansion':
         doubt(expansionDoubt(node));
@@ -205,7 +204,7 @@ export function walkScript(script: ParsedScript, source: string): Findings {
     const words = [...(node.name ? [node.name] : []), ...node.args].map((item) =>
       item.type === 'Word' ? readWord(item, assigned) : argument(item),
     );
-    const { layers, beneath, code, readsCode, exactOnly, unclear: why } = unwrap(words);
+    const { layers, beneath, fed, code, readsCode, exactOnly, unclear: why } = unwrap(words);
     why.forEach(doubt);
     nameDoubt(node.name, layers.at(-1) ?? []);
     commands.push({
@@ -214,6 +213,7 @@ export function walkScript(script: ParsedScript, source: string): Findings {
       words,
       layers,
       beneath,
+      fed,
       assignments,
       folders,
       background,
@@ -230,7 +230,9 @@ export function walkScript(script: ParsedScript, source: string): Findings {
     const known = programName(program);
     if (known === undefined) doubt('the name of a program is computed');
     else if (!/^(?:\[|[\w./+:@%,~-]+)$/.test(known)) doubt('the name of a program has unusual characters');
-    doubt(indexDoubt(program));
+    else if (known.startsWith('/proc/') || known.startsWith('/dev/'))
+      doubt('what the name of a program leads to is not known');
+    doubt(namesDoubt(program));
     if (known === 'let') doubt('arithmetic may run commands that stand in a variable');
   }
 
@@ -258,14 +260,9 @@ export function walkScript(script: ParsedScript, source: string): Findings {
   }
 
   function codeFromInput(node: Command): void {
-    const inputs = node.redirects.filter(
-      (item): item is HereDoc | HereString => item.type === 'HereDoc' || item.type === 'HereString',
-    );
-    const last = inputs.at(-1);
-    if (last?.type === 'HereDoc' && !last.body.parts) return seeCode(last.body.text, false);
-    const value = last?.type === 'HereString' && last.target ? readWord(last.target, assigned).value : undefined;
-    if (value === undefined) doubt('a shell reads its commands from its input');
-    else seeCode(value, false);
+    const { texts, whole } = shellInput(node.redirects, assigned);
+    if (!whole) doubt('a shell reads its commands from its input');
+    texts.forEach((one) => seeCode(one, false));
   }
 
   /** Code that another shell, or this one later, will run: looked at for what is forbidden. */

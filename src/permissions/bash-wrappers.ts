@@ -45,7 +45,9 @@ export function unwrap(words: Words): Unwrapped {
   const program = layers.at(-1) ?? words;
   const name = plainName(program);
   const stuck = name !== undefined && transparent.has(name) && program.length > 1 && !isLookup(program);
-  return { layers, ...hiddenIn(program, stuck) };
+  const feeder = layers.findIndex((layer, i) => i < layers.length - 1 && plainName(layer) === 'xargs');
+  const hidden = hiddenIn(program, { stuck, fed: feeder >= 0 });
+  return { layers, ...hidden, fed: feeder < 0 ? hidden.fed : [...layers.slice(feeder + 1), ...hidden.fed] };
 }
 
 /** Takes one transparent wrapper off; `undefined` when there is none, or when its options are not understood. */

@@ -1,10 +1,149 @@
-import { expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
+import { createBash } from './real-bash.ts';
 import { bashVerdict } from './support.ts';
 
-/** Commands that real bash ran `rm` for although an earlier analysis had let them through. */
-const found = ['env A=b nice -n 3 {rm,}', 'bash <<< "eval "wc - <<< rm""', '. <(echo rm x)'];
+/** Commands that real bash runs `rm` for although an earlier analysis had let them through. */
+const found = [
+  'env A=b nice -n 3 {rm,}',
+  'bash <<< "eval "wc - <<< rm""',
+  '. <(echo rm x)',
+  'source -- <(echo rm x)',
+  ". -- /dev/stdin <<< 'rm x'",
+  ". //dev/stdin <<< 'rm x'",
+  ". /./dev/stdin <<< 'rm x'",
+  "cd /dev; . ./stdin <<< 'rm x'",
+  "bash /dev/fd/3 3<<< 'rm x' <<< ls",
+  ". /dev/fd/3 3<<< 'rm x' <<< ls",
+  "/proc/self/exe -c 'rm x'",
+  // The input of a shell is what the last redirection of descriptor 0 gives.
+  'bash <<A 3<<B\nrm x\nA\nls\nB',
+  "bash <<< 'rm x' 3<<< ls",
+  'bash <<< ls < data',
+  'bash <<< ls <> data',
+  'bash <<< ls < <(echo rm x)',
+  '{ bash <<< ls <&3; } 3< data',
+  // Options end, take values, and take values in a bundle.
+  "trap -- 'rm x' EXIT",
+  "eval -- 'rm x'",
+  'builtin eval -- rm x',
+  "bash -oc posix 'rm x'",
+  "bash -Oc extglob 'rm x'",
+  "bash -oO posix extglob -c 'rm x'",
+  // xargs gives a program its words, its code, and its name.
+  'echo rm x | xargs -I% sh -c %',
+  "echo 'x; rm y' | xargs -I% sh -c 'echo %'",
+  'xargs -a data -I% sh -c %',
+  'echo "\'rm x\'" | xargs sh -c',
+  "xargs -a data -d '\\n' sh -c",
+  'echo rm x | xargs env',
+  'echo rm x | xargs nice',
+  'echo rm x | xargs timeout 5',
+  'echo rm x | xargs -n1 -P2 env',
+  'echo rm x | xargs xargs',
+  'echo rm x | timeout 5 xargs nice env',
+  "echo x -exec rm '{}' ';' | xargs find",
+  'find ../../bin -name rm -exec {} x \\;',
+  "find . -name data -exec bash -c '. {}' \\;",
+  // Bash computes indexes, and what some variables are given.
+  "X='b[$(rm x)]'; test -v 'a[X]'",
+  "X='b[$(rm x)]'; read 'a[X]' <<< 1",
+  "X='b[$(rm x)]'; printf -v 'a[X]' 1",
+  "read X <<< 'b[$(rm x)]'; declare 'a[X]=1'",
+  'X=\'b[$(rm x)]\'; read "$X" <<< 1',
+  "RANDOM='b[$(rm x)]'",
+  "OPTIND='b[$(rm x)]'",
+  "X='b[$(rm x)]'; SRANDOM=X",
+  "HISTCMD='b[$(rm x)]'",
+  "mapfile -n 1 RANDOM <<< 'b[$(rm x)]'",
+  // Some give names another meaning, or are read by what is started.
+  'printf -v BASH_CMDS[ls] %s "$(type -p rm)"; ls x',
+  'read \'BASH_CMDS[ls]\' <<< "$(type -p rm)"; ls x',
+  'env BASH_ENV=data bash -c ls',
+  'env ENV=data sh -i -c ls',
+  'printf -v BASH_ENV data; export BASH_ENV; bash -c ls',
+  'read BASH_ENV <<< data; export BASH_ENV; bash -c ls',
+  // sed runs programs too.
+  "sed 's/t/rm x/e' f.txt",
+  "sed '1e rm x' f.txt",
+  "sed -n 'e rm x' f.txt",
+  "sed --expression='1e rm x' f.txt",
+  "sed -f - f.txt <<< '1e rm x'",
+  "sed -n -e '/t/{p' -e 'e rm x' -e '}' f.txt",
+];
 
-test.each(found)('%j does not get past a deny rule', (command) => {
-  expect(bashVerdict({ allow: ['Bash'], deny: ['Bash(rm *)'] }, command)).not.toBe('allow');
-  expect(bashVerdict({ mode: 'bypassPermissions', deny: ['Bash(rm *)'] }, command)).not.toBe('allow');
+/** The same for programs that this test does not start. */
+const others = [
+  'echo push | xargs -n1 sudo rm',
+  "script -c'rm x' /dev/null",
+  "script --command='rm x' /dev/null",
+  "su -c'rm x'",
+  "flock f.txt -c'rm x'",
+  "sudo -s <<< 'rm x'",
+  "su <<< 'rm x'",
+  "chroot / <<< 'rm x'",
+  "unshare <<< 'rm x'",
+  "script /dev/null <<< 'rm x'",
+  "batch <<< 'rm x'",
+  'echo rm x | parallel',
+  "env PS4='$(rm x)' bash -xc ls",
+  '/lib64/ld-linux-x86-64.so.2 /bin/rm x',
+  'tmux new -d rm x',
+];
+
+const denied = { deny: ['Bash(rm *)'] };
+const bash = createBash();
+afterAll(() => bash.close());
+
+describe('what runs rm does not get past a deny rule', () => {
+  test.each(found)('%j', (command) => {
+    expect(bash.run([command]).ran).toContain('rm');
+    expect(bashVerdict({ allow: ['Bash'], ...denied }, command)).not.toBe('allow');
+    expect(bashVerdict({ mode: 'bypassPermissions', ...denied }, command)).not.toBe('allow');
+  });
+
+  test.each(others)('%j', (command) => {
+    expect(bashVerdict({ allow: ['Bash'], ...denied }, command)).not.toBe('allow');
+    expect(bashVerdict({ mode: 'bypassPermissions', ...denied }, command)).not.toBe('allow');
+  });
+
+  test('also where only the words behind the program come from an input', () => {
+    const push = { allow: ['Bash'], deny: ['Bash(git push *)'] };
+    expect(bashVerdict(push, 'echo push | xargs git')).toBe('ask');
+    expect(bashVerdict(push, 'echo push | xargs -n1 nice git')).toBe('ask');
+    expect(bashVerdict(push, 'ls | xargs git add')).toBe('allow');
+  });
+});
+
+/** Everyday commands that look like one of them. */
+const fine = [
+  "sed -i 's/;$//' f",
+  'sed -i "s/a/$X/" f',
+  "sed -n -e '1,5d' -e '/e/{p;q}' f",
+  "sed ':e;N;$!be;s/\\n/ /g' f",
+  "sed '\\,^/e,d;s|e|e|w out' f",
+  "sed -n '/e/I,$p;1~2d;0,/e/s/e//' f",
+  "sed '1i\\\neach' f",
+  'ls | xargs -I{} cp {} dest/',
+  'ls | xargs -n 1 -P4 wc -l',
+  "find . -name '*.sh' -exec bash -n {} \\;",
+  'find . -exec sh -c \'echo "$1"\' _ {} \\;',
+  'read -r -p "$MSG" x',
+  'export PATH="$PATH:/x" FOO=1 BAR',
+  'while read -r line; do echo "$line"; done < f',
+  '[ -n "$X" ] && [ "$A" = "$B" ]',
+  'getopts ab: opt "$@"; OPTIND=1; SECONDS=0',
+  'wait "$PID"',
+  'bash -euo pipefail -c "ls | wc"',
+  'bash -O extglob build.sh -c',
+  "bash <<'E' 2>&1\nls\nE",
+  'bash -s arg <<E\nls\nE',
+  '. venv/bin/activate',
+  'trap - EXIT',
+  'sudo -n whoami',
+  'env -i PATH=$PATH ls',
+  'timeout --kill-after=5 5 nice -n5 ionice -c3 make',
+];
+
+test.each(fine)('%j goes on as before', (command) => {
+  expect(bashVerdict({ allow: ['Bash'], ...denied }, command)).toBe('allow');
 });

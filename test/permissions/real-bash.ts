@@ -83,11 +83,12 @@ export function createBash() {
       ran: readFileSync(log, 'utf8').split('\n').filter(Boolean),
       changed: snapshot(work) !== before || readdirSync(home).length > 0,
     };
-    rmSync(dir, { recursive: true, force: true });
+    // What still runs in the background may write while the folder goes.
+    rmSync(dir, { recursive: true, force: true, maxRetries: 10 });
     return deeds;
   }
 
-  return { run, close: () => rmSync(top, { recursive: true, force: true }) };
+  return { run, close: () => rmSync(top, { recursive: true, force: true, maxRetries: 10 }) };
 }
 
 function layOut(work: string): void {
