@@ -1,21 +1,27 @@
-import { activityInfo, CancelledFailure, Context } from '@temporalio/activity';
+import { activityInfo, ApplicationFailure, CancelledFailure, Context } from '@temporalio/activity';
 import type { Hosts } from '../src/core/ports.ts';
 
 /** How often a running activity says that it lives; the server's time-outs are several times longer. */
 const BEAT_MS = 1_000;
+/** The server may hand what is due at once to a last poll of the worker that stops. */
+const RETRY_AFTER = '100 milliseconds';
 
 /** What a body gets of the activity around it. */
 export type Life = {
   /** Aborted when the workflow wants the activity to end. */
   cancelled: AbortSignal;
+  /** Aborted when whoever only waits is to throw its reason: the worker stops, or the activity is lost. */
+  leave: AbortSignal;
   /** What watchers see of it: the last few hundred bytes. */
   say(text: string): void;
 };
 
 /**
  * Runs an activity's body under heartbeats, with its task token kept where it is found when this process dies. A cancel
- * by the workflow aborts `cancelled` and the body ends by itself; when the activity is lost otherwise (shutdown,
- * time-out, a newer attempt), nobody waits for the body any more and what it started is left to the next owner.
+ * by the workflow aborts `cancelled` and the body ends by itself. When the worker is told to stop, `leave` aborts, and a
+ * body that does not heed it may end within the worker's grace time. When the activity is lost otherwise (time-out, a
+ * newer attempt, a terminated workflow, the end of the grace time), nobody waits for the body any more and what it
+ * started is left to the next owner.
  */
 export async function alive<T>(hosts: Hosts, body: (life: Life) => Promise<T>): Promise<T> {
   const context = Context.current();
@@ -23,28 +29,46 @@ export async function alive<T>(hosts: Hosts, body: (life: Life) => Promise<T>): 
   let said: string | undefined;
   const beat = setInterval(() => context.heartbeat(said), BEAT_MS);
   const cancel = new AbortController();
-  const letGo = new Promise<never>((_, reject) => {
+  const leave = new AbortController();
+  const stop = (): void => leave.abort(stopped());
+  hosts.stopping.addEventListener('abort', stop, { once: true });
+  if (hosts.stopping.aborted) stop();
+  const life: Life = {
+    cancelled: cancel.signal,
+    leave: leave.signal,
+    say: (text) => {
+      said = text;
+    },
+  };
+  const lost = new Promise<never>((_, reject) => {
     context.cancelled.catch((error: unknown) => {
-      if (context.cancellationDetails?.cancelRequested) cancel.abort(error);
-      else reject(error instanceof Error ? error : new CancelledFailure('the activity was lost'));
+      if (context.cancellationDetails?.cancelRequested) return cancel.abort(error);
+      const reason = error instanceof Error ? error : new CancelledFailure('the activity was lost');
+      leave.abort(reason);
+      reject(reason);
+      hosts.activityLost();
     });
   });
-  letGo.catch(() => undefined);
+  lost.catch(() => undefined);
   try {
-    const life: Life = {
-      cancelled: cancel.signal,
-      say: (text) => {
-        said = text;
-      },
-    };
-    return await Promise.race([body(life), letGo]);
+    return await Promise.race([body(life), lost]);
   } catch (error) {
     throw withoutSecrets(error, hosts);
   } finally {
     clearInterval(beat);
+    hosts.stopping.removeEventListener('abort', stop);
     release();
   }
 }
+
+/** What an activity fails with that is left to the next worker; it is no fault of the activity. */
+const stopped = (): ApplicationFailure =>
+  ApplicationFailure.create({
+    message: 'the worker was stopped',
+    type: 'WorkerStopped',
+    category: 'BENIGN',
+    nextRetryDelay: RETRY_AFTER,
+  });
 
 /** A failure goes into the server's history, with its stack and its causes. */
 function withoutSecrets(error: unknown, hosts: Hosts): unknown {

@@ -1,5 +1,5 @@
 import { callDir } from '../src/core/paths.ts';
-import type { Hosts, JobFiles, OwnedCall } from '../src/core/ports.ts';
+import type { Hosts, JobFiles, OwnedCall, Shell } from '../src/core/ports.ts';
 import { isLost } from '../src/core/store-error.ts';
 import type { ToolInput, ToolResult } from '../src/shapes/call.ts';
 import type { Agent } from '../src/shapes/job.ts';
@@ -8,6 +8,7 @@ import type { ToolUseBlock } from '../src/shapes/message.ts';
 import { alive, type Life } from './alive.ts';
 import { runCall } from './call-runner.ts';
 import { isForgotten } from './is-forgotten.ts';
+import { leaveShell } from './leave-shell.ts';
 import { failedCall } from './map-result.ts';
 import { turnPlace } from './place.ts';
 import { readShared } from './read-blob.ts';
@@ -17,7 +18,8 @@ import type { Site } from './site.ts';
 
 /**
  * One pass of one call. It never takes a call from a living owner: it joins one in this process, waits for one in
- * another, and takes over from a dead one. It fails only for reasons that lie outside the call.
+ * another, and takes over from a dead one. One that waits for a command gives the call back when its worker stops. It
+ * fails only for reasons that lie outside the call.
  */
 export async function runTool(hosts: Hosts, input: ToolInput): Promise<ToolResult> {
   const place = { ...turnPlace(), step: input.step, index: input.call.index };
@@ -25,7 +27,7 @@ export async function runTool(hosts: Hosts, input: ToolInput): Promise<ToolResul
     const files = await hosts.job(place.job);
     const key = callDir(place.turn, place.step, place.index);
     const forgotten = await isForgotten(hosts, files, place);
-    const ownership = await files.ledger.own(key, life.cancelled);
+    const ownership = await files.ledger.own(key, AbortSignal.any([life.cancelled, life.leave]));
     switch (ownership.kind) {
       case 'done':
       case 'joined':
@@ -36,28 +38,31 @@ export async function runTool(hosts: Hosts, input: ToolInput): Promise<ToolResul
         const text = `The worker died ${ownership.owners} times in this call. It is not tried again; find another way, or smaller steps.`;
         return { kind: 'done', done: await failedCall({ files, place, hosts }, text, 'unknown'), spent };
       }
-      case 'owned':
+      case 'owned': {
+        const { call } = ownership;
+        const { shell, left } = leaveShell(hosts.shell, life.leave);
         try {
-          const { call } = ownership;
           const previous = { owners: call.owners, corrupt: true as const };
-          const site = await siteOf(forgotten ? { ...call, previous } : call, files, life);
-          return await runCall(site).then(
+          const site = await siteOf(forgotten ? { ...call, previous } : call, files, life, shell);
+          const ended = runCall(site).then(
             (result) => withLook(site, result),
             (error: unknown) => withLook(site, lostCall(error)),
           );
+          return await Promise.race([ended, left]);
         } finally {
-          await ownership.call.release();
+          await call.release();
         }
+      }
     }
   });
 
-  async function siteOf(call: OwnedCall, files: JobFiles, life: Life): Promise<Site> {
+  async function siteOf(call: OwnedCall, files: JobFiles, life: Life, shell: Shell): Promise<Site> {
     const agent = await readShared<Agent>(files.blobs, input.agent);
     const rules = await readShared<Rules>(files.blobs, input.rules);
     const { message } = await files.transcript.read(input.reply);
     const use = message.content.filter((block): block is ToolUseBlock => block.type === 'tool_use')[place.index]!;
     return {
-      hosts,
+      hosts: { ...hosts, shell },
       files,
       agent,
       rules,

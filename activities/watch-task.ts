@@ -20,7 +20,8 @@ export async function watchTask(hosts: Hosts, input: TaskInput): Promise<TaskEnd
     if (found.kind === 'ended') return told(hosts, task, found);
     if (found.kind !== 'running') return told(hosts, task, { kind: 'gone' });
     // Any end of this activity ends the waiting, also when a newer attempt waits already.
-    const exit = await found.run.exit(cancellationSignal(), (tail) => life.say(tail));
+    const signal = AbortSignal.any([cancellationSignal(), life.leave]);
+    const exit = await found.run.exit(signal, (tail) => life.say(tail));
     return told(hosts, task, { kind: 'ended', exit });
   });
 }

@@ -1,6 +1,6 @@
 import type { Client, WorkflowExecutionDescription } from '@temporalio/client';
 import { type MarkedCall, passIdStart, taskId, taskWorkflowId, turnId } from '../core/paths.ts';
-import type { Standing } from '../host/reaper.ts';
+import type { JobStanding, Standing } from '../host/reaper.ts';
 import type { TurnView } from '../shapes/turn.ts';
 import { isNotFound } from './temporal-door.ts';
 
@@ -26,6 +26,13 @@ export async function callStanding(client: Client, taskQueue: string, call: Mark
   // Between two runs of a turn, the next one is about to be started.
   if (!turn && (pendingWorkflowTask || (pendingChildren?.length ?? 0) > 0)) return 'unsure';
   return 'unwanted';
+}
+
+/** Asks the server how a job stands: by its last run, as a job that is opened again has several. */
+export async function jobStanding(client: Client, taskQueue: string, job: string): Promise<JobStanding> {
+  const found = await describe(client, job);
+  if (found?.taskQueue !== taskQueue || found.status.name === 'TERMINATED') return 'gone';
+  return found.status.name === 'RUNNING' ? 'open' : 'closed';
 }
 
 async function standingInTurn(
@@ -56,9 +63,13 @@ async function openWorkflow(
   taskQueue: string,
   id: string,
 ): Promise<WorkflowExecutionDescription | undefined> {
+  const found = await describe(client, id);
+  return found?.taskQueue === taskQueue && found.status.name === 'RUNNING' ? found : undefined;
+}
+
+async function describe(client: Client, id: string): Promise<WorkflowExecutionDescription | undefined> {
   try {
-    const found = await client.workflow.getHandle(id).describe();
-    return found.taskQueue === taskQueue && found.status.name === 'RUNNING' ? found : undefined;
+    return await client.workflow.getHandle(id).describe();
   } catch (error) {
     if (isNotFound(error)) return undefined;
     throw error;

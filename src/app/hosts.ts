@@ -41,9 +41,11 @@ export function createHosts(options: {
   /** This machine, where jobs have to stay on the one that opened them. */
   host: Host | undefined;
   holdToken: (token: string) => () => void;
+  stopping: AbortSignal;
+  activityLost: () => void;
   log: (line: string) => void;
 }): Hosts {
-  const { home, env, host, holdToken, log } = options;
+  const { home, env, host, holdToken, stopping, activityLost, log } = options;
   const userHome = env['HOME'] || homedir();
   const self = currentIdentity();
   const silentAfterMs = silentAfter(env);
@@ -84,6 +86,8 @@ export function createHosts(options: {
     childEnv: (jobEnv, mark) => childEnv(env, jobEnv, mark),
     userHome,
     holdToken,
+    stopping,
+    activityLost,
     now: Date.now,
   };
   return pause ? withCrashWindows(hosts, pause) : hosts;

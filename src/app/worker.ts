@@ -1,11 +1,12 @@
+import { setMaxListeners } from 'node:events';
 import { join } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
 import { DefaultLogger, NativeConnection, Runtime, Worker, type WorkerOptions } from '@temporalio/worker';
 import { createActivities } from '../../activities/index.ts';
 import { heldTokens } from '../host/held-tokens.ts';
-import { startReaper } from '../host/reaper.ts';
+import { type Reaper, startReaper } from '../host/reaper.ts';
 import { buildId, bundleFile } from './build-id.ts';
-import { callStanding } from './call-standing.ts';
+import { callStanding, jobStanding } from './call-standing.ts';
 import { watchForDead } from './fast-recovery.ts';
 import { createHosts } from './hosts.ts';
 import { watchHosts } from './watch-hosts.ts';
@@ -20,14 +21,17 @@ import { wakeLocked } from './wake-locked.ts';
 const CACHED_WORKFLOWS = 200;
 /** Calls that run at once in one worker, over all jobs. A call that waits for somebody holds no slot. */
 const ACTIVITIES = 200;
+/** By these the worker is told to stop. */
+const STOP_SIGNALS = ['SIGTERM', 'SIGINT'] as const;
 
 /**
- * Runs a worker of a home until it is told to stop (SIGTERM, SIGINT): running calls get ten seconds to end, commands
- * under their supervisors go on and are adopted by the next worker.
+ * Runs a worker of a home until it is told to stop (SIGTERM, SIGINT): what only waits for a command leaves it to the next
+ * worker at once, other activities get ten seconds to end.
  */
 export async function runWorker(env: Env, log: (line: string) => void): Promise<void> {
   const home = openHome(homePath(env));
   Runtime.install({
+    shutdownSignals: [...STOP_SIGNALS],
     logger: new DefaultLogger('WARN', ({ level, message, meta }) => {
       log(`${level.toLowerCase()}: ${message}${meta?.['error'] ? ` ${String(meta['error'])}` : ''}`);
     }),
@@ -44,7 +48,19 @@ export async function runWorker(env: Env, log: (line: string) => void): Promise<
   const client = new Client({ connection: clientConnection, ...(namespace === undefined ? {} : { namespace }) });
   // The local service has one machine; a server of the user's own may have workers of several.
   const host = env[LOCAL_SERVER] ? undefined : thisHost(home.id, env);
-  const hosts = createHosts({ home, env, host, holdToken: (token) => held.hold(token), log });
+  const stopping = new AbortController();
+  setMaxListeners(0, stopping.signal); // one for each activity
+  for (const signal of STOP_SIGNALS) process.once(signal, () => stopping.abort());
+  let reaper: Reaper | undefined;
+  const hosts = createHosts({
+    home,
+    env,
+    host,
+    holdToken: (token) => held.hold(token),
+    stopping: stopping.signal,
+    activityLost: () => reaper?.wake(),
+    log,
+  });
   const stopWatching = watchForDead({ client, tokens, taskQueue: queue, log });
   try {
     const common = {
@@ -74,10 +90,11 @@ export async function runWorker(env: Env, log: (line: string) => void): Promise<
     wakeLocked(client, queue).catch((error: unknown) =>
       log(`jobs that wait for credentials were not woken: ${String(error)}`),
     );
-    const stopReaper = startReaper({
+    reaper = startReaper({
       home: home.home,
       homeKey: hosts.homeKey,
       standing: (call) => callStanding(client, queue, call),
+      jobStanding: (job) => jobStanding(client, queue, job),
       log,
     });
     const stopHosts =
@@ -85,7 +102,7 @@ export async function runWorker(env: Env, log: (line: string) => void): Promise<
         ? (): void => undefined
         : watchHosts({ client, taskQueue: queue, host, patience: hostPatience(env), log });
     await running.finally(() => {
-      stopReaper();
+      reaper?.stop();
       stopHosts();
       leave();
     });

@@ -62,6 +62,17 @@ export function parseCallMark(mark: string): MarkedCall | undefined {
   const [, job, turn, step, index, home] = match;
   return { home: home!, job: job!, turn: Number(turn), step: Number(step), index: Number(index) };
 }
+/** What the mark of a hook's handler, or of a message about a question, says: its ledger folder, and the call it is about. */
+export type MarkedHandler = { home: string; job: string; dir: string; call?: MarkedCall };
+/** The handler that carries this mark; undefined for what is none of ours. */
+export function parseHandlerMark(mark: string): MarkedHandler | undefined {
+  const match = /^(?:hooks|ladder)@([^/]+)\/([^/]+)\/(.*[^.])\.?$/.exec(mark);
+  if (!match) return undefined;
+  const [, home, job, dir] = match as unknown as [string, string, string, string];
+  const [, turn, step, index] = /^turns\/([1-9]\d*)\/([1-9]\d*)\.(\d+)\/hooks\//.exec(dir) ?? [];
+  const call = { home, job, turn: Number(turn), step: Number(step), index: Number(index) };
+  return { home, job, dir, ...(turn === undefined ? {} : { call }) };
+}
 /** Id of the activity that is one pass of a call; ids with this beginning are passes of the same call. */
 export const passIdStart = (step: number, index: number): string => `${step}.${index}.`;
 export const passId = (step: number, index: number, pass: number): string => `${passIdStart(step, index)}${pass}`;

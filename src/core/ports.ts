@@ -367,5 +367,9 @@ export interface Hosts {
   userHome: string;
   /** Keeps a running activity's task token where it is found when this process dies; the function removes it. */
   holdToken(token: string): () => void;
+  /** Aborts when this process is told to stop: what only waits leaves at once and is the next one's. */
+  stopping: AbortSignal;
+  /** Told when an activity was lost, as it is when somebody terminates its workflow: what it started may not be wanted any more. */
+  activityLost(): void;
   now(): number;
 }

@@ -218,9 +218,13 @@ const ownerPath = (dir: string, number: number): string => join(dir, `owner.${nu
 
 /** Whether a living process has the call of this folder and is not done with it. */
 export async function isOwned(dir: string): Promise<boolean> {
+  return (await hasLivingOwner(dir)) && (await readFact(join(dir, 'result'))).kind !== 'there';
+}
+
+/** Whether the last process that had the call of this folder lives, be it done with it or not. */
+export async function hasLivingOwner(dir: string): Promise<boolean> {
   const last = (await ifThere(readOwners(dir)))?.at(-1);
-  if (last?.identity === undefined || liveness(last.identity) === 'dead') return false;
-  return (await readFact(join(dir, 'result'))).kind !== 'there';
+  return last?.identity !== undefined && liveness(last.identity) !== 'dead';
 }
 
 /** All owners that did not give the call back, in order; all but the last are dead. */

@@ -1,13 +1,15 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, it } from 'vitest';
-import { callDir, callMark, jobDir } from '../../src/core/paths.ts';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { callDir, callMark, hooksDir, hooksMark, jobDir } from '../../src/core/paths.ts';
 import type { OwnedCall, ShellRun } from '../../src/core/ports.ts';
 import { currentIdentity } from '../../src/host/identity.ts';
-import { killTree, membersOf } from '../../src/host/kill-tree.ts';
+import { killTree, MARK, membersOf } from '../../src/host/kill-tree.ts';
 import { openLedger } from '../../src/host/ledger.ts';
-import { type Standing, startReaper } from '../../src/host/reaper.ts';
+import { type JobStanding, type Reaper, type Standing, startReaper } from '../../src/host/reaper.ts';
 import { start } from '../../src/host/supervisor.ts';
 
 /** A command with a child that leaves its session. */
@@ -16,10 +18,11 @@ const COMMAND = 'setsid sleep 1000 & sleep 1001 & echo on; wait';
 let home: string;
 let homeKey: string;
 let marks: string[];
-let stop: () => void;
+let reaper: Reaper | undefined;
 let asked: string[];
 let lines: string[];
 let standings: Record<string, Standing>;
+let jobs: Record<string, JobStanding>;
 
 beforeEach(() => {
   home = mkdtempSync(join(tmpdir(), 'reaper-'));
@@ -28,11 +31,12 @@ beforeEach(() => {
   asked = [];
   lines = [];
   standings = {};
-  stop = () => undefined;
+  jobs = {};
+  reaper = undefined;
 });
 
 afterEach(async () => {
-  stop();
+  reaper?.stop();
   for (const mark of marks) await killTree({ mark }, 0);
   // Supervisors write their last word when their command is dead.
   rmSync(home, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
@@ -55,21 +59,22 @@ function reap(): void {
     asked.push(call.job);
     return Promise.resolve(standings[call.job] ?? 'awaited');
   };
-  stop = startReaper({ home, homeKey, standing, log: (line) => lines.push(line) });
+  const jobStanding = (job: string): Promise<JobStanding> => Promise.resolve(jobs[job] ?? 'open');
+  reaper = startReaper({ home, homeKey, standing, jobStanding, log: (line) => lines.push(line) });
 }
 
 const members = (mark: string): Promise<number[]> => membersOf({ mark });
 const gone = (mark: string): Promise<void> => expect.poll(() => members(mark), { timeout: 10_000 }).toEqual([]);
 
-async function own(job: string): Promise<OwnedCall> {
-  mkdirSync(folder(job), { recursive: true });
+async function own(job: string, key = callDir(1, 1, 0)): Promise<OwnedCall> {
+  mkdirSync(join(home, jobDir(job), key), { recursive: true });
   const ledger = openLedger({
     jobDir: join(home, jobDir(job)),
     self: currentIdentity(),
     aliveFile: () => join(home, 'alive'),
     warn: (line) => lines.push(line),
   });
-  const ownership = await ledger.own(callDir(1, 1, 0), new AbortController().signal);
+  const ownership = await ledger.own(key, new AbortController().signal);
   if (ownership.kind !== 'owned') throw new Error(ownership.kind);
   return ownership.call;
 }
@@ -123,4 +128,67 @@ it('leaves an owned call alone between its sweeps, and a call whose owner is don
   await expect.poll(() => asked.filter((job) => job === 'done').length, { timeout: 10_000 }).toBeGreaterThanOrEqual(3);
   expect(asked.filter((job) => job === 'busy')).toHaveLength(1);
   await busy.release();
+});
+
+it('looks at all of them at once when it is woken', async () => {
+  const call = await own('held');
+  const { mark } = await command('held');
+  reap();
+  await expect.poll(() => asked).toEqual(['held']);
+  standings = { held: 'unwanted' };
+  reaper?.wake();
+  await gone(mark);
+  await call.release();
+});
+
+describe('a handler of a hook', () => {
+  const key = `${hooksDir(callDir(1, 1, 0), 'PreToolUse')}/0`;
+  async function handler(job: string): Promise<string> {
+    const mark = hooksMark(homeKey, job, `${key}.`);
+    marks.push(mark);
+    const child = spawn('/bin/sh', ['-c', 'sleep 1000 & wait'], { env: { [MARK]: mark }, stdio: 'ignore' });
+    await once(child, 'spawn');
+    await expect.poll(() => members(mark).then((pids) => pids.length)).toBe(2);
+    return mark;
+  }
+
+  it('is ended with the job that was terminated, though its worker lives', async () => {
+    const call = await own('terminated', key);
+    const mark = await handler('terminated');
+    jobs = { terminated: 'gone' };
+    reap();
+    await gone(mark);
+    await expect.poll(() => lines).toContain(`reaper: ended ${mark}, which nobody wants any more`);
+    await call.release();
+  });
+
+  it('is ended when its job is closed and its worker dead; while that lives it is that one’s', async () => {
+    const orphan = await handler('orphan');
+    await own('kept', key);
+    const kept = await handler('kept');
+    jobs = { orphan: 'closed', kept: 'closed' };
+    reap();
+    await gone(orphan);
+    expect(await members(kept)).toHaveLength(2);
+  });
+
+  it('is left alone in an open job while its call is awaited, and ended when that is not', async () => {
+    const mark = await handler('open');
+    reap();
+    await expect.poll(() => asked).toContain('open');
+    expect(await members(mark)).toHaveLength(2);
+    standings = { open: 'unwanted' };
+    reaper?.wake();
+    await gone(mark);
+  });
+
+  it('that nobody waits for is left alone in an open job, whatever became of its call', async () => {
+    await (await own('aside', key)).result({});
+    const mark = await handler('aside');
+    standings = { aside: 'unwanted' };
+    const { mark: call } = await command('aside');
+    reap();
+    await gone(call);
+    expect(await members(mark)).toHaveLength(2);
+  });
 });
