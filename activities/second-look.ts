@@ -67,7 +67,7 @@ export function startSecondLook(site: Site, first: Checked): SecondLook | undefi
   }
 }
 
-/** What such a look cost whose pass nobody finished. */
+/** What such a look cost whose pass nobody finished; who watches the job is told too. */
 export async function costOfLostLook({
   hosts,
   files,
@@ -75,7 +75,12 @@ export async function costOfLostLook({
   agent,
 }: Pick<Site, 'hosts' | 'files' | 'place' | 'agent'>): Promise<Micros> {
   if (!agent.described) return 0;
-  return hosts.model.costOfLost(join(files.dir, spoolOf(place)), askingOf(place));
+  const spent = await hosts.model.costOfLost(join(files.dir, spoolOf(place)), askingOf(place));
+  const { model } = agent.described;
+  const text = 'the worker died each time that it was asked';
+  if (spent > 0)
+    files.events.write({ at: hosts.now(), kind: 'call.described', ...at(place), model, fits: null, text, spent });
+  return spent;
 }
 
 /** The command of a call, where it is one that can be understood; all else is for people. */

@@ -13,7 +13,7 @@ const report = (more: object = {}) => ({
     { name: 'report', input: { does: 'makes a file', speaks_to_reader: false, fits: true, description: 2, ...more } },
   ],
 });
-const names = ['fits', 'differs', 'talks', 'asks', 'hooked', 'denied', 'killed', 'unclear'] as const;
+const names = ['fits', 'differs', 'talks', 'asks', 'hooked', 'denied', 'killed', 'unclear', 'dear', 'lost'] as const;
 /** What the small model says about `touch <name>`. */
 const said: Record<(typeof names)[number], object> = {
   fits: report(),
@@ -24,6 +24,13 @@ const said: Record<(typeof names)[number], object> = {
   denied: { stall: { after: 'start', for: 'forever' }, ...report() },
   killed: { stall: { after: 'start', for: 'forever', times: 1 }, ...report() },
   unclear: report(),
+  dear: report(),
+  lost: { stall: { after: 'start', for: 'forever', times: 'forever' }, ...report() },
+};
+/** The first reply of `job dear`, and what it costs: 10,000 tokens kept at 2.5 µ$ and 4,000 of output at 10 µ$. */
+const DEAR = {
+  usage: { cache_creation_input_tokens: 10_000, cache_read_input_tokens: 0, output_tokens: 4_000 },
+  spent: 65_000,
 };
 let r: Rig;
 
@@ -32,7 +39,13 @@ beforeAll(async () => {
     jobs: names.flatMap((name) => [
       {
         match: `job ${name}`,
-        steps: [{ calls: [bash(name === 'unclear' ? '$(echo touch) unclear' : `touch ${name}`)] }, { text: 'done' }],
+        steps: [
+          {
+            calls: [bash(name === 'unclear' ? '$(echo touch) unclear' : `touch ${name}`)],
+            ...(name === 'dear' ? { usage: DEAR.usage } : {}),
+          },
+          { text: 'done' },
+        ],
       },
       { match: `touch ${name}`, steps: [said[name]] },
     ]),
@@ -40,7 +53,10 @@ beforeAll(async () => {
 });
 afterAll(() => r.close());
 
-const config: Partial<JobConfig> = { allowDescribed: ['run the test suite', 'make an empty file'] };
+const config: Partial<JobConfig> = {
+  allowDescribed: ['run the test suite', 'make an empty file'],
+  prices: { 'claude-sonnet-5-5': { input: 2, output: 10 }, 'claude-haiku-5-5': { input: 1, output: 5 } },
+};
 const asked = (name: string): number =>
   r.model.requests().filter((one) => one.model === 'claude-haiku-5-5' && one.job?.includes(name)).length;
 const hook = (decision: string): Hook => ({
@@ -96,7 +112,47 @@ describe('a command that nothing decides', () => {
   });
 });
 
+describe('a call that takes its worker with it while a small model is asked', () => {
+  it('is given up after three of them, and what was asked is paid in full', async () => {
+    const id = await r.start('job lost', config);
+    for (const attempt of [1, 2, 3]) {
+      await r.model.waitFor((one) => one.stalled === true && one.job === 'touch lost' && one.attempt === attempt);
+      await r.killWorkers();
+      await r.startWorker();
+    }
+    expect(await r.settled(id)).toMatchObject({ status: 'done' });
+    expect(existsSync(join(r.dir, 'lost'))).toBe(false);
+    expect(r.events(id).find((event) => event.kind === 'call.ended')).toMatchObject({
+      outcome: 'unknown',
+      preview: expect.stringContaining('The worker died 3 times in this call'),
+    });
+    // Three requests that the small model may have answered: each counts as if it had, with all that it was allowed.
+    const output = 3 * 1_024 * 5;
+    const replies = r.events(id).reduce((sum, event) => (event.kind === 'model.ended' ? sum + event.spent : sum), 0);
+    expect((await r.record(id)).state.spent - replies).toBeGreaterThan(output);
+    expect(await paid(id)).toBeGreaterThan(output);
+  });
+});
+
 describe('no model is asked', () => {
+  it('when what is left of the money may not be enough for it', async () => {
+    const budget = DEAR.spent + 3_000;
+    const id = await r.start('job dear', { ...config, limits: { concurrency: 10, budget } });
+    await r.event(id, 'prompt.opened');
+    expect(asked('dear')).toBe(0);
+    expect(decisions(id)).toMatchObject([{ behavior: 'ask', reason: { kind: 'default' } }]);
+    expect(r.events(id).find((event) => event.kind === 'call.described')).toMatchObject({
+      fits: null,
+      spent: 0,
+      text: expect.stringContaining('budget'),
+    });
+    await r.client.signal(id, 'answerPermission', { id: `${id}:1`, behavior: 'allow' });
+    expect(await r.settled(id)).toMatchObject({ status: 'stopped', why: 'usd' });
+    expect(existsSync(join(r.dir, 'dear'))).toBe(true);
+    expect((await r.record(id)).state.spent).toBe(DEAR.spent);
+    expect(await paid(id)).toBe(0);
+  });
+
   it('where a rule asks', async () => {
     const rule = {
       text: 'Bash(touch:*)',
