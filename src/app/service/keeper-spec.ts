@@ -17,8 +17,6 @@ export const KeeperSpec = z.object({
   ]),
   /** The compiled worker. */
   workerFile: z.string(),
-  /** A compiled program that is run after each end of a worker, with the worker's identity as JSON argument. */
-  afterDeathFile: z.string().optional(),
   /** Whether to keep a second worker, which has what the first one did as soon as that dies. */
   standby: z.boolean().optional(),
   /** How long a worker may be silent, in ms. */

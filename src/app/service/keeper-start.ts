@@ -31,7 +31,6 @@ export interface EnsureOptions {
 export interface ServiceFiles {
   readonly keeper: string;
   readonly worker: string;
-  readonly afterDeath: string | undefined;
 }
 
 const START_LIMIT = 90_000;
@@ -86,7 +85,6 @@ export async function keeperSpec(home: Home, own: OwnServer | undefined, options
   const common = {
     home: home.home,
     workerFile: files.worker ?? distFile('src/app/worker-main.js'),
-    ...(files.afterDeath === undefined ? {} : { afterDeathFile: files.afterDeath }),
     ...(standby ? { standby } : {}),
     ...(silentAfter === undefined ? {} : { silentAfter }),
   };

@@ -1,7 +1,6 @@
-import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { rmSync } from 'node:fs';
-import { type ProcessIdentity, killIdentity } from '../../host/identity.ts';
+import { killIdentity } from '../../host/identity.ts';
 import { LOCAL_SERVER } from './connection.ts';
 import type { KeeperState } from './control.ts';
 import type { Env, Home } from './home.ts';
@@ -12,7 +11,7 @@ import { endOrphans } from './orphans.ts';
 import { NAMESPACE, type ServerHandle, serverAnswers, startServer } from './server.ts';
 import { ServiceError, errorText } from './service-error.ts';
 import { type ServiceRecord, writeRecord } from './service-record.ts';
-import { endProcess, watchChild } from './watched.ts';
+import { endProcess } from './watched.ts';
 import { sweepWorkers, workerEntry } from './worker-folder.ts';
 import { type WorkerProcess, silenceWatch, startWorker } from './worker-process.ts';
 
@@ -55,7 +54,6 @@ const SERVER_LOOKS = 3;
 /** Makes the service of a home; call it under the home's lock. */
 export function keepService({ spec, home, env, keeper, log, holdsHome }: ServiceOptions): KeptService {
   const salt = randomUUID();
-  const hooks = new Set<Promise<void>>();
   let phase: ServiceRecord['phase'] = 'starting';
   let variables = modelVariables(env);
   let server: Kept<ServerHandle> | undefined;
@@ -81,14 +79,6 @@ export function keepService({ spec, home, env, keeper, log, holdsHome }: Service
       log(`${home.record} can't be written: ${errorText(error)}`);
     }
   };
-  const mourn = async ({ identity }: WorkerProcess): Promise<void> => {
-    if (spec.afterDeathFile !== undefined) await afterDeath(spec.afterDeathFile, identity, env, home, log);
-    sweepWorkers(home.workers);
-  };
-  const died = (last: WorkerProcess): void => {
-    const hook = mourn(last).finally(() => hooks.delete(hook));
-    hooks.add(hook);
-  };
   const refuseWhenStopping = (): void => {
     if (phase === 'stopping') throw new Error('The service is being stopped.');
   };
@@ -102,7 +92,7 @@ export function keepService({ spec, home, env, keeper, log, holdsHome }: Service
       end: (running) => endProcess(running, WORKER_GRACE),
       changed,
       log,
-      died,
+      died: () => sweepWorkers(home.workers),
     });
   const replaceAll = async (): Promise<void> => {
     // One after the other, so that with two of them calls are always taken.
@@ -176,7 +166,6 @@ export function keepService({ spec, home, env, keeper, log, holdsHome }: Service
       await Promise.all(workers().map((kept) => kept.stop((running) => endProcess(running, grace))));
       // A server that is killed has lost nothing that it acknowledged.
       await server?.stop(now ? (running) => endProcess(running, 0) : undefined);
-      await Promise.all(hooks);
       sweepWorkers(home.workers);
       if (holdsHome()) rmSync(home.record, { force: true });
     },
@@ -243,28 +232,6 @@ function workerEnv(
   const shell = Object.entries(env).filter(([name]) => !name.startsWith('ANTHROPIC_') && name !== LOCAL_SERVER);
   const local = address === undefined ? {} : { [LOCAL_SERVER]: address };
   return { ...Object.fromEntries(shell), ...variables, ...local, NIGHTSHIFT_HOME: home.home };
-}
-
-async function afterDeath(
-  file: string,
-  identity: ProcessIdentity,
-  env: Env,
-  home: Home,
-  log: (line: string) => void,
-): Promise<void> {
-  try {
-    const child = spawn(process.execPath, [file, JSON.stringify(identity)], {
-      cwd: home.home,
-      env: { ...env, NIGHTSHIFT_HOME: home.home },
-      stdio: 'ignore',
-      timeout: 60_000,
-      killSignal: 'SIGKILL',
-    });
-    const how = await (await watchChild(child)).ended;
-    if (how !== 'exit 0') log(`after the worker's end: ${file} ended with ${how}`);
-  } catch (error) {
-    log(`after the worker's end: ${errorText(error)}`);
-  }
 }
 
 /** A server that gave no answer in three looks, ten seconds apart, is as good as dead and is killed. */
