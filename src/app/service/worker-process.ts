@@ -25,6 +25,7 @@ export interface WorkerProcess extends Watched {
 
 const READY_LIMIT = 60_000;
 const LOOK_EVERY = 25;
+const SILENCE_LOOK = 1000;
 
 /** Starts a worker and resolves at its first beat, which says that it polls. */
 export async function startWorker({ home, file, env, signal }: WorkerOptions): Promise<WorkerProcess> {
@@ -58,8 +59,8 @@ export async function startWorker({ home, file, env, signal }: WorkerOptions): P
 }
 
 /**
- * Kills a worker whose beats stay away, when it is called each second. Looks are counted and no clocks compared: a
- * machine that slept, or a frozen container, stops the looks as well and does not count against the worker.
+ * Kills a worker whose beats stay away, when it is called each second. No clocks are compared, and a look that comes late
+ * (the machine slept, or a container was frozen) counts no more than two, so that it does not count against the worker.
  */
 export function silenceWatch(
   workers: string,
@@ -67,14 +68,17 @@ export function silenceWatch(
   silentAfter = SILENT_AFTER,
 ): (worker: Watched | undefined) => void {
   let seen = '';
-  let looks = 0;
+  let silent = 0;
+  let lookedAt = 0;
   return (worker) => {
     if (worker === undefined) return;
-    const now = `${worker.identity.pid} ${lastBeat(workers, worker.identity)}`;
-    looks = now === seen ? looks + 1 : 0;
-    seen = now;
-    if (looks * 1000 < silentAfter) return;
-    looks = 0;
+    const sign = `${worker.identity.pid} ${lastBeat(workers, worker.identity)}`;
+    const now = performance.now();
+    silent = sign === seen ? silent + Math.min(now - lookedAt, 2 * SILENCE_LOOK) : 0;
+    seen = sign;
+    lookedAt = now;
+    if (silent < silentAfter) return;
+    silent = 0;
     log(`worker: silent for ${silentAfter / 1000} s, killing it (pid ${worker.identity.pid})`);
     killIdentity(worker.identity, 'SIGKILL');
   };
