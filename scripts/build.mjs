@@ -4,6 +4,7 @@ import { chmodSync, cpSync, existsSync, renameSync, rmSync, writeFileSync } from
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { bundlePrograms } from './bundle-programs.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const require = createRequire(import.meta.url);
@@ -22,6 +23,7 @@ execFileSync(process.execPath, [tsc, '-p', join(root, 'tsconfig.build.json'), '-
 for (const asset of ['src/host/supervisor.sh', 'src/app/prices.json']) {
   cpSync(join(root, asset), join(dist, asset));
 }
+await bundlePrograms(dist);
 chmodSync(join(dist, 'src/app/cli.js'), 0o755);
 
 const { bundleWorkflowCode } = await import('@temporalio/worker');
