@@ -27,10 +27,11 @@ export function recorded(): Recorded[] {
   );
 }
 
-/** Empties the folder of a version, to record it anew. */
-export function clear(version: string): void {
-  rmSync(join(folder, version), { recursive: true, force: true });
-  mkdirSync(join(folder, version), { recursive: true });
+/** Takes away what is there of a job in a version, to record it anew. */
+export function clear(version: string, job: string): void {
+  const place = join(folder, version);
+  mkdirSync(place, { recursive: true });
+  for (const file of readdirSync(place)) if (file.split('.')[0] === job) rmSync(join(place, file));
 }
 
 export function keep(version: string, workflowId: string, run: number, history: History): void {

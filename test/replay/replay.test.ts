@@ -38,12 +38,12 @@ describe('recorded histories of every version', () => {
     expect([...new Set(jobs.map((one) => one.workflowId))].sort()).toEqual(Object.keys(scenarios).sort());
   });
 
-  it('can be replayed with the workflows as they are now', async () => {
+  it('can be replayed with the workflows as they are now', { timeout: 240_000 }, async () => {
     const failed = [...(await replayAll('../../workflows/index.ts'))].filter(([, error]) => error !== undefined);
     expect(failed).toEqual([]);
   });
 
-  it('can not be replayed with workflows that do something else', async () => {
+  it('can not be replayed with workflows that do something else', { timeout: 240_000 }, async () => {
     const ends = await replayAll('./changed-workflows.ts');
     const turns = recorded().filter((one) => /\/t\d+$/.test(one.workflowId));
     const first = turns.filter((one) => one.name.endsWith('.1.bin'));

@@ -2,7 +2,9 @@ import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Script } from '../../src/app/model-server/script.ts';
+import type { Hook, HookEvent } from '../../src/shapes/hook.ts';
 import type { JobConfig } from '../../src/shapes/job.ts';
+import type { Answer } from '../../src/shapes/prompt.ts';
 import { type Rig, RULES } from '../support/rig.ts';
 
 /** A kind of job whose histories are kept: its script, and what is done to it from outside. Its name is the job's id. */
@@ -10,6 +12,8 @@ export type Scenario = {
   steps: NonNullable<Script['steps']>;
   config?: (dir: string) => Partial<JobConfig>;
   drive?: (r: Rig, id: string) => Promise<unknown>;
+  /** It is meant to fail. */
+  fails?: true;
 };
 
 const bash = (command: string, more: object = {}) => ({ name: 'Bash', input: { command, ...more } });
@@ -17,6 +21,24 @@ const read = (file: string) => ({ name: 'Read', input: { file_path: `{{prompt | 
 const free = (dir: string): Partial<JobConfig> => ({
   rules: { ...RULES, allow: [{ text: 'Bash', tool: 'Bash', source: { kind: 'cli', base: dir } }] },
 });
+const hook = (event: HookEvent, command: string): Hook => ({ type: 'command', event, command, origin: 'recorded' });
+const says = (event: HookEvent, fields: object): string =>
+  `echo '${JSON.stringify({ hookSpecificOutput: { hookEventName: event, ...fields } })}'`;
+const plan = (text: string) => ({ name: 'ExitPlanMode', input: { plan: text } });
+const notify = [{ command: 'true' }];
+/** Answers the n-th question of a job once it is asked. */
+async function answer(r: Rig, id: string, n: number, more: Partial<Answer> & { with?: object } = {}): Promise<void> {
+  await r.event(id, 'prompt.opened', (event) => event.id === `${id}:${n}`);
+  const { with: given, ...rest } = more;
+  const input = given && { input: await r.client.store.blobs(id).put(JSON.stringify(given)) };
+  await r.client.signal(id, 'answerPermission', {
+    id: `${id}:${n}`,
+    behavior: 'allow',
+    by: 'somebody',
+    ...rest,
+    ...input,
+  });
+}
 const begun = (r: Rig, id: string): Promise<unknown> => r.event(id, 'call.decided');
 const idle = async (r: Rig, id: string): Promise<void> => {
   for (;;) if ((await r.client.settle(id, AbortSignal.timeout(60_000))).status === 'idle') return;
@@ -74,6 +96,118 @@ export const scenarios: Record<string, Scenario> = {
       await r.client.send(id, 'go on');
       await r.event(id, 'job.closed');
     },
+  },
+  hooks: {
+    steps: [
+      { calls: [bash('echo one'), bash('exit 3'), bash('echo no')] },
+      { text: 'one' },
+      { text: 'one, and said again' },
+    ],
+    config: (dir) => ({
+      ...free(dir),
+      hooks: [
+        hook('SessionStart', says('SessionStart', { additionalContext: 'A session begins.' })),
+        hook('UserPromptSubmit', says('UserPromptSubmit', { additionalContext: 'A prompt came.' })),
+        hook('PreToolUse', `grep -q "echo no" && { echo "not this one" >&2; exit 2; } || exit 0`),
+        hook('PostToolUse', says('PostToolUse', { additionalContext: 'It ran.' })),
+        hook('PostToolUseFailure', says('PostToolUseFailure', { additionalContext: 'It failed.' })),
+        hook('Stop', 'mkdir stopped 2>/dev/null && { echo "say it again" >&2; exit 2; } || exit 0'),
+        hook('SessionEnd', 'true'),
+      ],
+    }),
+  },
+  'hook-asks': {
+    steps: [{ calls: [bash('echo asked')] }, { text: 'asked' }],
+    config: (dir) => ({
+      ...free(dir),
+      hooks: [
+        hook(
+          'PreToolUse',
+          says('PreToolUse', { permissionDecision: 'ask', permissionDecisionReason: 'a person knows' }),
+        ),
+        hook('PermissionRequest', 'true'),
+        hook('Notification', 'true'),
+      ],
+    }),
+    drive: (r, id) => answer(r, id, 1),
+  },
+  'hook-ends-turn': {
+    steps: [{ calls: [bash('echo one'), bash('echo two')] }, { text: 'never' }],
+    config: (dir) => ({
+      ...free(dir),
+      hooks: [hook('PostToolUse', `echo '{"continue":false,"stopReason":"that is enough"}'`)],
+    }),
+  },
+  'stop-failure': {
+    steps: [{ fail: [{ status: 400, message: 'no such thing', times: 'forever' }], text: 'never' }],
+    config: () => ({ hooks: [hook('StopFailure', 'true')] }),
+    fails: true,
+  },
+  questions: {
+    steps: [
+      { calls: ['/etc/hostname', '/etc/hosts', '/etc/passwd'].map((path) => bash(`cat ${path}`)) },
+      { calls: [bash('touch denied')] },
+      { text: 'looked' },
+    ],
+    async drive(r, id) {
+      await r.event(id, 'prompt.opened', (event) => event.id === `${id}:3`);
+      await answer(r, id, 2, { behavior: 'allow-always', rules: ['Bash(cat:*)'] });
+      await answer(r, id, 4, { behavior: 'deny', message: 'leave it', interrupt: true });
+    },
+  },
+  ladder: {
+    steps: [{ calls: [bash('touch asked')] }, { text: 'nobody came' }],
+    config: () => ({
+      ladder: [
+        { afterMs: 0, notify },
+        { afterMs: 500, notify },
+        { afterMs: 1_000, then: 'continue-without' },
+      ],
+    }),
+  },
+  'ladder-fails': {
+    steps: [{ calls: [bash('touch asked')] }, { text: 'never' }],
+    config: () => ({ ladder: [{ afterMs: 500, notify, then: 'fail' }] }),
+    fails: true,
+  },
+  plan: {
+    steps: [
+      { calls: [plan('1. touch it')] },
+      { calls: [plan('1. echo it')] },
+      { calls: [bash('echo it')] },
+      { text: 'it' },
+    ],
+    config: () => ({ rules: { ...RULES, mode: 'plan' } }),
+    async drive(r, id) {
+      await answer(r, id, 1, { behavior: 'deny', message: 'touch nothing' });
+      await answer(r, id, 2, { with: { plan: '1. echo it, 2. stop' } });
+    },
+  },
+  'ask-user': {
+    steps: [
+      {
+        calls: [
+          {
+            name: 'AskUserQuestion',
+            input: {
+              questions: [{ question: 'Which one?', header: 'One', options: [{ label: 'A' }, { label: 'B' }] }],
+            },
+          },
+        ],
+      },
+      { text: 'got it' },
+    ],
+    drive: (r, id) => answer(r, id, 1, { with: { answers: { 'Which one?': 'B' } } }),
+  },
+  'task-stop': {
+    steps: [
+      { calls: [bash('sleep 1000', { run_in_background: true })] },
+      { calls: [{ name: 'TaskStop', input: { task_id: '{{result.0 | match /(shell-[-\\d]+)/}}' } }] },
+      { calls: [{ name: 'Sleep', input: { seconds: 2 } }] },
+      { text: 'stopped' },
+      { text: 'told of it' },
+    ],
+    config: free,
   },
   background: {
     steps: [
