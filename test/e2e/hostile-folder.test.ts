@@ -4,6 +4,27 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type CommandLine, commandLine } from '../support/command-line.ts';
 
 const bash = (command: string) => ({ name: 'Bash', input: { command } });
+const dir = '{{prompt | match /in (\\S+)/}}';
+/** What lies outside, by its links. */
+const links = {
+  read: [
+    { name: 'Read', input: { file_path: `${dir}/passwd` } },
+    { name: 'Read', input: { file_path: `${dir}/outside/secret.txt` } },
+    { name: 'Grep', input: { pattern: 'SECRET', path: `${dir}/outside` } },
+    { name: 'Glob', input: { pattern: '*', path: `${dir}/outside` } },
+    bash('cat outside/secret.txt'),
+    bash('cd outside && cat secret.txt'),
+  ],
+  write: [
+    { name: 'Write', input: { file_path: `${dir}/outside/new.txt`, content: 'x' } },
+    { name: 'Write', input: { file_path: `${dir}/dangling`, content: 'x' } },
+    bash('echo x > outside/new.txt'),
+    bash('touch dangling'),
+    bash('cp README.md outside/new.txt'),
+    bash('rm -r outside/'),
+    bash('ln -s ../outside here && touch here/new.txt'),
+  ],
+};
 let c: CommandLine;
 let top: string;
 
@@ -19,6 +40,15 @@ beforeAll(async () => {
           { calls: [bash(`node -e 'require("fs").writeFileSync(".claude/settings.json", "{}")'`)] },
           { calls: [bash('cat .env')] },
           { text: 'Rewritten.' },
+        ],
+      },
+      {
+        match: 'follow the links',
+        steps: [
+          { calls: links.read },
+          ...links.write.map((call) => ({ calls: [call] })),
+          { calls: [{ name: 'Read', input: { file_path: `${dir}/README.md` } }] },
+          { text: 'Followed.' },
         ],
       },
       { match: 'loosen', steps: [{ calls: [bash('nightshift trust'), bash('cat .env')] }, { text: 'Tried.' }] },
@@ -114,6 +144,36 @@ test('what a job runs can not trust the folder for it', async () => {
   expect(readFileSync(join(top, 'home/trust.json'), 'utf8')).toBe(before);
   const shown = (await c.json(['show', 'loosen'])) as { turns: { steps: { calls: { outcome: string }[] }[] }[] };
   expect(shown.turns[0]!.steps[0]!.calls.map(({ outcome }) => outcome)).toEqual(['denied', 'denied']);
+});
+
+test('links that lead out of the folder give nothing of what lies there, nor change it, where edits are free', async () => {
+  const outside = join(top, 'outside');
+  mkdirSync(outside);
+  writeFileSync(join(outside, 'secret.txt'), 'SECRET OF THE USER\n');
+  put('README.md', 'a readable file\n');
+  symlinkSync('/etc/passwd', join(c.dir, 'passwd'));
+  symlinkSync(outside, join(c.dir, 'outside'));
+  symlinkSync(join(outside, 'made.txt'), join(c.dir, 'dangling'));
+  const settings = JSON.stringify({ nightshift: { prompts: [{ after: '0s', then: 'deny' }] } });
+  const more = ['--permission-mode', 'acceptEdits', '--settings', settings, '--name', 'links'];
+  const { code, err } = await c.run(['run', ...more, `follow the links in ${c.dir}`]);
+  expect(code, err).toBe(0);
+  const { turns } = (await c.json(['show', 'links'])) as {
+    turns: { steps: { calls: { name: string; outcome: string; result: { preview: string } }[] }[] }[];
+  };
+  const shown = turns.flatMap(({ steps }) => steps.flatMap(({ calls }) => calls));
+  const tried = [...links.read, ...links.write];
+  expect(shown).toHaveLength(tried.length + 1);
+  for (const [at, call] of tried.entries()) expect([call.input, shown[at]!.outcome]).toEqual([call.input, 'denied']);
+  // What lies inside is free all the same.
+  expect(shown.at(-1)).toMatchObject({
+    outcome: 'ok',
+    result: { preview: expect.stringContaining('a readable file') },
+  });
+  const said = JSON.stringify(await c.json(['transcript', 'links']));
+  for (const text of ['SECRET OF THE USER', 'root:']) expect(said).not.toContain(text);
+  expect(readdirSync(outside)).toEqual(['secret.txt']);
+  expect(readFileSync(join(outside, 'secret.txt'), 'utf8')).toBe('SECRET OF THE USER\n');
 });
 
 test('settings that change while a job runs change nothing for it', async () => {
