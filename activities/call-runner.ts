@@ -233,6 +233,7 @@ function toolIo(site: Site, raw: Record<string, unknown>): ToolIo {
     ...saidWith(input.known?.grant),
     sha: (bytes) => hosts.sha(bytes),
     claim: (fact) => call.claim({ raw, fact } satisfies Claim),
+    waits: () => call.waits(),
     progress: (text, bytes) => {
       life.say(text);
       if (hosts.now() - told < PROGRESS_MS) return;

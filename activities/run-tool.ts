@@ -7,9 +7,9 @@ import type { Rules } from '../src/shapes/permission.ts';
 import type { ToolUseBlock } from '../src/shapes/message.ts';
 import { alive, type Life } from './alive.ts';
 import { runCall } from './call-runner.ts';
+import { exhaustedCall } from './exhausted-call.ts';
 import { isForgotten } from './is-forgotten.ts';
 import { leaveShell } from './leave-shell.ts';
-import { failedCall } from './map-result.ts';
 import { turnPlace } from './place.ts';
 import { readShared } from './read-blob.ts';
 import { costOfLostLook } from './second-look.ts';
@@ -35,8 +35,7 @@ export async function runTool(hosts: Hosts, input: ToolInput): Promise<ToolResul
       case 'exhausted': {
         const agent = await readShared<Agent>(files.blobs, input.agent);
         const spent = await costOfLostLook({ hosts, files, place, agent });
-        const text = `The worker died ${ownership.owners} times in this call. It is not tried again; find another way, or smaller steps.`;
-        return { kind: 'done', done: await failedCall({ files, place, hosts }, text, 'unknown'), spent };
+        return { kind: 'done', done: await exhaustedCall({ files, place, hosts }, ownership.owners), spent };
       }
       case 'owned': {
         const { call } = ownership;

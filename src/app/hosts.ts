@@ -33,6 +33,8 @@ import { aliveFile } from './service/worker-folder.ts';
 const PAUSE = 'NIGHTSHIFT_PAUSE';
 /** Milliseconds after which a silent worker is taken for stuck and killed by whoever waits for its call. */
 const SILENT_AFTER = 'NIGHTSHIFT_SILENT_AFTER_MS';
+/** Milliseconds for which a worker must have waited for a command before its death no longer counts against the call. */
+const PROVEN_AFTER = 'NIGHTSHIFT_PROVEN_AFTER_MS';
 
 /** Puts the outside world together for a worker: the one place where every host is chosen. */
 export function createHosts(options: {
@@ -48,13 +50,15 @@ export function createHosts(options: {
   const { home, env, host, holdToken, stopping, activityLost, log } = options;
   const userHome = env['HOME'] || homedir();
   const self = currentIdentity();
-  const silentAfterMs = silentAfter(env);
+  const silentAfterMs = milliseconds(env, SILENT_AFTER);
+  const provenAfterMs = milliseconds(env, PROVEN_AFTER);
   const ledger = (jobDir: string) =>
     openLedger({
       jobDir,
       self,
       aliveFile: (identity) => aliveFile(home.workers, identity),
       ...(silentAfterMs === undefined ? {} : { silentAfterMs }),
+      ...(provenAfterMs === undefined ? {} : { provenAfterMs }),
       warn: log,
     });
   const folder = env[PAUSE];
@@ -99,12 +103,12 @@ async function tryLock(path: string): Promise<(() => void) | undefined> {
   return lock.kind === 'taken' ? lock.release : undefined;
 }
 
-function silentAfter(env: Env): number | undefined {
-  const text = env[SILENT_AFTER];
+function milliseconds(env: Env, name: string): number | undefined {
+  const text = env[name];
   if (!text) return undefined;
   const ms = Number(text);
   if (Number.isSafeInteger(ms) && ms > 0) return ms;
-  throw new Error(`${SILENT_AFTER} is ${JSON.stringify(text)}: write a number of milliseconds above 0, or unset it.`);
+  throw new Error(`${name} is ${JSON.stringify(text)}: write a number of milliseconds above 0, or unset it.`);
 }
 
 /** Whether a folder or one above it is a git repository. */

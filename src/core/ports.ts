@@ -47,6 +47,8 @@ export interface OwnedCall {
   /** After its effect: what it came to, before others had their say about it. */
   ran(value: unknown): Promise<void>;
   result(value: unknown): Promise<void>;
+  /** From here on this owner only waits for a process that lives without it. The returned function says that it acts again. */
+  waits(): () => Promise<void>;
   /** Gives the call back. Without a result (somebody must be waited for) the next pass starts clean. */
   release(): Promise<void>;
 }
@@ -55,7 +57,7 @@ export type Ownership =
   /** Another pass of a living process has it: its result. */
   | { kind: 'joined'; result: Promise<unknown> }
   | { kind: 'done'; result: unknown }
-  /** This many owners died in it. */
+  /** This many owners died in it, too many of them while they acted. */
   | { kind: 'exhausted'; owners: number };
 
 /** Per-call record of how far a call got, so that nobody does it a second time. Keys: `callDir`. */
@@ -101,6 +103,8 @@ export type Adoption =
 export interface Shell {
   start(dir: string, spec: ShellSpec): Promise<ShellRun>;
   adopt(dir: string): Promise<Adoption>;
+  /** Makes the folder of a run that is `gone` ready for another one. */
+  forget(dir: string): Promise<void>;
   /** Makes a command's output readable at another path too, while it grows and afterwards; repeating it is harmless. */
   publish(outputPath: string, path: string): Promise<void>;
   /** At most `headBytes` from the start and `tailBytes` from the end, as text; what lies between is left out. */
@@ -108,6 +112,8 @@ export interface Shell {
     path: string,
     limits: { headBytes: number; tailBytes: number },
   ): Promise<{ head: string; tail: string; bytes: number }>;
+  /** What git answers to a question about a repository; undefined when it fails. It runs without a supervisor, for a moment. */
+  askGit(args: readonly string[], place: { cwd: string; env: Record<string, string> }): Promise<string | undefined>;
 }
 
 export type FileStat = { kind: 'file' | 'directory' | 'other'; bytes: number; mtimeMs: number; mode: number };
@@ -175,6 +181,8 @@ export interface ToolIo {
   sha(bytes: Uint8Array | string): Sha;
   /** Writes down what is about to be done. Resolves when it is safe on disk; the effect comes after. */
   claim(fact: unknown): Promise<void>;
+  /** Says that this call only waits for its command now, so that a death meanwhile is not the call's; the returned function ends that. */
+  waits(): () => Promise<void>;
   /** For watchers: the last few hundred bytes of what is happening. */
   progress(tail: string, bytes: number): void;
   /** The background task that this call may become, and where the model can read its output. */

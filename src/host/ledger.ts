@@ -16,14 +16,17 @@ export interface LedgerOptions {
   aliveFile(identity: ProcessIdentity): string;
   /** How long an owner may be silent before it is killed, in ms. */
   readonly silentAfterMs?: number;
+  /** How long an owner must have waited for its process before its death counts no more, in ms. */
+  readonly provenAfterMs?: number;
   /** Told of damaged files, with path and consequence. */
   warn(message: string): void;
 }
 
-/** So many owners may die in one call. */
+/** So many owners may die in one call while they act. */
 const MAX_DEAD_OWNERS = 3;
 const LOOK_MS = 250;
 const SILENT_AFTER_MS = 30_000;
+const PROVEN_AFTER_MS = 5_000;
 
 /**
  * Who has a call of this process, by folder: a second pass waits here instead of asking the disk. It is one for the
@@ -36,6 +39,12 @@ const held = new Map<string, Promise<void>>();
  * the living one), made by link(2) of a finished file so that each number has exactly one winner, and the facts `claim`,
  * `ran` and `result`. Who follows a dead owner takes the next number; nothing is ever replaced. So neither clocks nor
  * attempt numbers are needed.
+ *
+ * A call that kills its worker must not be tried for ever, so owners that died while they acted are counted. One that
+ * only waits for a process that lives without it puts `waits.N` beside its record, until it acts again; a death under
+ * that mark has another cause and does not count, so that a command of hours survives any number of workers. The mark
+ * comes only after some seconds of waiting: a process that kills whoever adopts it is faster than that. A slower one is
+ * bounded by its own end, as nobody starts it again.
  */
 export function openLedger(options: LedgerOptions): Ledger {
   return {
@@ -94,7 +103,9 @@ async function ownAmongProcesses(
       pass.waited = true;
       return undefined;
     }
-    if (owners.length >= MAX_DEAD_OWNERS) return { kind: 'exhausted', owners: owners.length };
+    if (owners.filter(({ waited }) => !waited).length >= MAX_DEAD_OWNERS) {
+      return { kind: 'exhausted', owners: owners.length };
+    }
     const number = (last?.number ?? 0) + 1;
     if (!(await linkOwner(dir, number, options.self))) return undefined;
     try {
@@ -171,16 +182,18 @@ async function takeOver(
     ...(corrupt && { corrupt }),
   };
   const isFirst = place.dead === 0 && ran.kind !== 'there' && claim.kind !== 'there' && !corrupt;
-  return { kind: 'owned', call: ownedCall(dir, place, isFirst ? undefined : previous) };
+  return { kind: 'owned', call: ownedCall(options, dir, place, isFirst ? undefined : previous) };
 }
 
 function ownedCall(
+  options: LedgerOptions,
   dir: string,
   place: { readonly number: number; readonly dead: number; readonly letGo: () => void },
   previous: Previous | undefined,
 ): OwnedCall {
   let finished = false;
   let released = false;
+  let act: () => Promise<void> = () => Promise.resolve();
   const write = async (fact: 'claim' | 'ran' | 'result', value: unknown): Promise<void> => {
     if (released) throw new Error(`${fact} of ${dir} cannot be written: the call was given back.`);
     await writeFact(join(dir, fact), value);
@@ -195,10 +208,15 @@ function ownedCall(
       await write('result', value);
       finished = true;
     },
+    waits() {
+      act = markAfter(options.provenAfterMs ?? PROVEN_AFTER_MS, waitsPath(dir, place.number));
+      return act;
+    },
     async release() {
       if (released) return;
       released = true;
       try {
+        await act();
         if (!finished) await ifThere(unlink(ownerPath(dir, place.number)));
       } finally {
         place.letGo();
@@ -207,14 +225,32 @@ function ownedCall(
   };
 }
 
-/** `identity` is absent when the record cannot be read. */
+/** Makes the mark of an owner that only waits, once it has done so for a while; the returned function takes it back. */
+function markAfter(ms: number, path: string): () => Promise<void> {
+  let marking: Promise<unknown> | undefined;
+  const timer = setTimeout(() => {
+    // Without the mark a death counts, that is all: a full disk must not end the wait.
+    marking = writeFile(path, '', { mode: 0o600 }).catch(() => undefined);
+  }, ms);
+  timer.unref();
+  return async () => {
+    clearTimeout(timer);
+    if (marking === undefined) return;
+    await marking;
+    await ifThere(unlink(path));
+  };
+}
+
+/** `identity` is absent when the record cannot be read. `waited`: it only waited when it was last heard of. */
 interface Owner {
   readonly number: number;
   readonly path: string;
   readonly identity: ProcessIdentity | undefined;
+  readonly waited: boolean;
 }
 
 const ownerPath = (dir: string, number: number): string => join(dir, `owner.${number}`);
+const waitsPath = (dir: string, number: number): string => join(dir, `waits.${number}`);
 
 /** Whether a living process has the call of this folder and is not done with it. */
 export async function isOwned(dir: string): Promise<boolean> {
@@ -229,7 +265,8 @@ export async function hasLivingOwner(dir: string): Promise<boolean> {
 
 /** All owners that did not give the call back, in order; all but the last are dead. */
 async function readOwners(dir: string): Promise<Owner[]> {
-  const numbers = (await readdir(dir))
+  const names = await readdir(dir);
+  const numbers = names
     .map((name) => Number(/^owner\.(\d+)$/.exec(name)?.[1]))
     .filter((number) => !Number.isNaN(number))
     .sort((a, b) => a - b);
@@ -238,7 +275,9 @@ async function readOwners(dir: string): Promise<Owner[]> {
       const path = ownerPath(dir, number);
       const text = await ifThere(readFile(path, 'utf8'));
       // One that is gone by now was given back.
-      return text === undefined ? [] : [{ number, path, identity: parseOwner(text) }];
+      return text === undefined
+        ? []
+        : [{ number, path, identity: parseOwner(text), waited: names.includes(`waits.${number}`) }];
     }),
   );
   return owners.flat();

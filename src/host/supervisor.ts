@@ -24,7 +24,7 @@ const PROGRESS_BYTES = 400;
 const PATIENCE_MS = 5_000;
 
 /** Begins the names of the files by which supervisors are allowed to start; the boot id follows. */
-const TICKET = 'ticket-';
+export const TICKET = 'ticket-';
 /** The program of every supervisor. */
 export const SCRIPT = fileURLToPath(new URL('./supervisor.sh', import.meta.url));
 

@@ -1,7 +1,9 @@
 import { z } from 'zod';
 import type { Recovery, ShellExit, ShellRun, ToolIo, ToolOutput } from '../core/ports.ts';
 import { isConcurrencySafeBash } from '../permissions/bash-readonly.ts';
+import { awaitExit } from './await-exit.ts';
 import { backgroundFault, inBackground, mayMove, movedToBackground, timeUp } from './background.ts';
+import { claimCommit, compareRefs } from './compare-refs.ts';
 import { defineTool } from './define.ts';
 import { isInside, refusal } from './paths.ts';
 import { adoptProcess, type ProcessClaim } from './recover.ts';
@@ -69,7 +71,8 @@ async function runCommand(input: BashInput, io: ToolIo): Promise<ToolOutput> {
   if (lost !== undefined) return lost;
   const ran = limitsOf(input, io.env);
   const movable = input.run_in_background || mayMove(input.command, io.env);
-  await io.claim({ kind: 'process', movable } satisfies ProcessClaim);
+  const commit = await claimCommit(input.command, io);
+  await io.claim({ kind: 'process', movable, ...(commit && { commit }) } satisfies ProcessClaim);
   let run: ShellRun;
   try {
     const timeoutMs = movable ? Infinity : ran.timeoutMs;
@@ -90,9 +93,18 @@ function recoverCommand(claim: unknown, input: BashInput, io: ToolIo): Promise<R
         : follow(run, ran, io, movable === true),
     ended: ({ exit, outputPath }) =>
       input.run_in_background ? inBackground(outputPath, io) : finished(outputPath, ran, exit, io),
-    gone: (outputPath) =>
-      unfinishedText(io.shell, outputPath, 'The command may have acted: check what it was meant to change.'),
+    gone: (outputPath, { commit }) => lostCommand(outputPath, commit, io),
   });
+}
+
+/** A command of which only its effects can tell how far it got; those of a commit do. */
+async function lostCommand(outputPath: string, commit: ProcessClaim['commit'], io: ToolIo): Promise<Recovery> {
+  const found: Recovery = commit
+    ? await compareRefs(commit, io)
+    : { kind: 'unknown', check: 'The command may have acted: check what it was meant to change.' };
+  if (found.kind === 'unknown') return { ...found, check: await unfinishedText(io.shell, outputPath, found.check) };
+  if (found.kind === 'notDone') await io.shell.forget(io.dir);
+  return found;
 }
 
 /** A working directory that was deleted: running elsewhere instead could do harm there. */
@@ -115,7 +127,7 @@ async function follow(run: ShellRun, ran: Ran, io: ToolIo, movable: boolean): Pr
   const signal = limit ? AbortSignal.any([io.signal, limit]) : io.signal;
   let exit: ShellExit;
   try {
-    exit = await run.exit(signal, (tail, bytes) => io.progress(tail, bytes));
+    exit = await awaitExit(run, signal, io);
   } catch (error) {
     if (!signal.aborted) throw error;
     if (!io.signal.aborted) return movedToBackground(run, ran.timeoutMs, io);

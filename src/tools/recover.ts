@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Adoption, Recovery, ToolIo, ToolOutput } from '../core/ports.ts';
 import { Sha } from '../shapes/ids.ts';
+import { CommitClaim } from './compare-refs.ts';
 
 /**
  * What a file-writing call says before it acts: the hash of the file's bytes before (null: there was none) and after,
@@ -16,8 +17,15 @@ export const FileClaim = z.object({
 });
 export type FileClaim = z.infer<typeof FileClaim>;
 
-/** What a call says before it starts a process in its own folder. `movable`: at its time limit it goes on in the background. */
-export const ProcessClaim = z.object({ kind: z.literal('process'), movable: z.boolean().optional() });
+/**
+ * What a call says before it starts a process in its own folder. `movable`: at its time limit it goes on in the
+ * background. `commit`: it is a `git commit` and nothing else.
+ */
+export const ProcessClaim = z.object({
+  kind: z.literal('process'),
+  movable: z.boolean().optional(),
+  commit: CommitClaim.optional(),
+});
 export type ProcessClaim = z.infer<typeof ProcessClaim>;
 
 /** What a file-writing call answers. */
@@ -42,11 +50,11 @@ async function currentSha(path: string, io: ToolIo): Promise<Sha | null> {
   return stat?.kind === 'file' ? io.sha(await io.files.read(path)) : null;
 }
 
-/** How a process that a dead owner started is taken over: what to make of its end, and what was seen when nobody knows how it ended. */
+/** How a process that a dead owner started is taken over; `gone`: nothing of it runs any more, and nobody saw how it ended. */
 export type Takeover = {
   ended(exit: Extract<Adoption, { kind: 'ended' }>): Promise<ToolOutput>;
   running(run: Extract<Adoption, { kind: 'running' }>['run'], claim: ProcessClaim): Promise<ToolOutput>;
-  gone(outputPath: string): Promise<string>;
+  gone(outputPath: string, claim: ProcessClaim): Promise<Recovery>;
 };
 
 /** Finds the process that a dead owner started: still running, ended, lost, or never begun. */
@@ -60,7 +68,7 @@ export async function adoptProcess(claim: unknown, io: ToolIo, takeover: Takeove
     case 'ended':
       return { kind: 'done', output: await takeover.ended(found) };
     case 'gone':
-      return { kind: 'unknown', check: await takeover.gone(found.outputPath) };
+      return takeover.gone(found.outputPath, parsed.data);
     case 'never-started':
       return { kind: 'notDone' };
     default:

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { byteLength, persistedOutput, PREVIEW_BYTES } from '../core/preview.ts';
 import type { ShellExit, ToolIo, ToolOutput } from '../core/ports.ts';
 import { taskEnding, type TaskSight } from '../core/task-note.ts';
+import { awaitExit } from './await-exit.ts';
 import { defineTool } from './define.ts';
 import { refusal } from './paths.ts';
 import { type TaskPlace, unknownTask } from './task.ts';
@@ -53,7 +54,7 @@ async function waitFor(input: TaskOutputInput, place: TaskPlace, io: ToolIo): Pr
   const limit = AbortSignal.timeout(Math.ceil(input.timeout));
   let exit: ShellExit | undefined;
   try {
-    exit = await found.run.exit(AbortSignal.any([io.signal, limit]), (tail, bytes) => io.progress(tail, bytes));
+    exit = await awaitExit(found.run, AbortSignal.any([io.signal, limit]), io);
   } catch (error) {
     if (io.signal.aborted) return refusal('The wait was cancelled. The command runs on.');
     if (!limit.aborted) throw error;

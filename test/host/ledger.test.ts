@@ -8,6 +8,7 @@ import type { Ledger, OwnedCall, Ownership } from '../../src/core/ports.ts';
 import { writeFact } from '../../src/host/fact.ts';
 import { currentIdentity, type ProcessIdentity } from '../../src/host/identity.ts';
 import { openLedger } from '../../src/host/ledger.ts';
+import { appears } from '../support/appears.ts';
 import { runTs, type TsProcess } from '../support/run-ts.ts';
 
 const PASS = fileURLToPath(new URL('../support/ledger-pass.ts', import.meta.url));
@@ -178,6 +179,40 @@ describe('a call whose owner died', () => {
     await third.kill();
     expect(await ledger.own(KEY, patience())).toEqual({ kind: 'exhausted', owners: 3 });
     expect(await ledger.own(KEY, patience())).toEqual({ kind: 'exhausted', owners: 3 });
+  });
+
+  it('is not given up for owners that only waited for something that lives without them', async () => {
+    for (const n of [1, 2, 3, 4]) leave(KEY, `owner.${n}`, dead);
+    for (const n of [1, 2, 3]) leave(KEY, `waits.${n}`, '');
+    for (const step of ['waits', 'acts']) {
+      const pass = await processAt(step);
+      await pass.kill();
+    }
+    const call = await own();
+    expect(call.owners).toBe(7);
+    await call.release();
+    const last = await processAt('own');
+    await last.kill();
+    expect(await ledger.own(KEY, patience())).toEqual({ kind: 'exhausted', owners: 7 });
+  });
+
+  it('counts an owner that had not waited for long', async () => {
+    const slow = openLedger({ jobDir: home, self, aliveFile, warn: () => undefined });
+    const ownership = await slow.own(KEY, patience());
+    if (ownership.kind !== 'owned') throw new Error(ownership.kind);
+    await ownership.call.waits()();
+    expect(readdirSync(join(home, KEY))).toEqual(['owner.1']);
+    await ownership.call.release();
+  });
+
+  it('keeps no mark of an owner that gave it back while it waited', async () => {
+    const quick = openLedger({ jobDir: home, self, aliveFile, provenAfterMs: 1, warn: () => undefined });
+    const ownership = await quick.own(KEY, patience());
+    if (ownership.kind !== 'owned') throw new Error(ownership.kind);
+    ownership.call.waits();
+    await appears(join(home, KEY, 'waits.1'));
+    await ownership.call.release();
+    expect(readdirSync(join(home, KEY))).toEqual([]);
   });
 
   it('does not count owners that gave it back', async () => {

@@ -5,6 +5,7 @@ import { createInterface } from 'node:readline';
 import type { OwnedCall } from '../../src/core/ports.ts';
 import { currentIdentity } from '../../src/host/identity.ts';
 import { openLedger } from '../../src/host/ledger.ts';
+import { appears } from './appears.ts';
 
 const [home, step, count] = process.argv.slice(2) as [string, string, string];
 const self = currentIdentity();
@@ -20,7 +21,8 @@ setInterval(() => {
   onBeat();
 }, 50);
 
-const ledger = openLedger({ jobDir: home, self, aliveFile, silentAfterMs: 500, warn: (text) => console.error(text) });
+const times = { silentAfterMs: 500, provenAfterMs: 50 };
+const ledger = openLedger({ jobDir: home, self, aliveFile, ...times, warn: (text) => console.error(text) });
 const never = new AbortController().signal;
 const input = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
 
@@ -61,6 +63,11 @@ if (step === 'claim' || step === 'result') {
   await call.ran({ output: 1 });
 }
 if (step === 'result') await call.result({ text: 'done' });
+if (step === 'waits' || step === 'acts') {
+  const act = call.waits();
+  await appears(join(call.dir, `waits.${call.owners}`));
+  if (step === 'acts') await act();
+}
 if (step === 'slow') {
   // Gives its result only after it has been alive for far longer than it may be silent.
   onBeat = () => {

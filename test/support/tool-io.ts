@@ -85,6 +85,7 @@ export function createBench(): Bench {
         ...(options.hidden && { hidden: options.hidden }),
         sha: sha256,
         claim: async (fact) => void claims.push(structuredClone(fact)),
+        waits: () => () => Promise.resolve(),
         progress: (tail, bytes) => void progressed.push({ tail, bytes }),
         task: { id, outputPath: taskOutput(id) },
         tasks,

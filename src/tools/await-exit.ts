@@ -1,0 +1,11 @@
+import type { ShellExit, ShellRun, ToolIo } from '../core/ports.ts';
+
+/** Waits for a command's end, and says so meanwhile: a death that comes now is none of the call's. Rejects with the signal's reason. */
+export async function awaitExit(run: ShellRun, signal: AbortSignal, io: ToolIo): Promise<ShellExit> {
+  const act = io.waits();
+  try {
+    return await run.exit(signal, (tail, bytes) => io.progress(tail, bytes));
+  } finally {
+    await act();
+  }
+}
