@@ -1,6 +1,7 @@
 import {
   type ChildWorkflowHandle,
   log,
+  patched,
   setDefaultSignalHandler,
   setHandler,
   upsertMemo,
@@ -46,6 +47,7 @@ export function openDesk(id: string, s: JobState): Desk {
   let child: TurnHandle | undefined;
   let shown: { status: JobStatus } & Shown = { status: 'running' };
   let waits: Shown | undefined;
+  let away: Shown | undefined; // the host, while nothing runs but what it has in the background
   let interrupted = false;
   let published = '';
   let changes = 0; // of the open questions
@@ -80,6 +82,7 @@ export function openDesk(id: string, s: JobState): Desk {
   setHandler(messages.waiting, (wait) => {
     if (!wait && !waits) return;
     waits = wait ? { why: wait.why, text: wait.text, ...(wait.until ? { until: wait.until } : {}) } : undefined;
+    away = waits?.why === 'host' && shown.status === 'idle' && patched('idle-host') ? waits : undefined;
     publish();
     aside({ event: wait ? { kind: 'job.waiting', ...wait } : { kind: 'job.resumed' } });
   });
@@ -207,6 +210,7 @@ export function openDesk(id: string, s: JobState): Desk {
   function turnEnded(): void {
     child = undefined;
     waits = undefined;
+    away = undefined;
     s.prompts = []; // nobody waits for them any more
     changes += 1;
     publish();
@@ -223,11 +227,12 @@ export function openDesk(id: string, s: JobState): Desk {
 
   function show(status: JobStatus, detail: Shown = {}): void {
     shown = { status, ...detail };
+    if (status !== 'idle') away = undefined;
     publish();
   }
 
   function status(): { status: JobStatus } & Shown {
-    if (shown.status !== 'running') return shown;
+    if (shown.status !== 'running') return { ...shown, ...away };
     const first = s.prompts[0];
     if (first) {
       const until = endOfWait(s.ladder ?? [], first);

@@ -100,7 +100,7 @@ export async function runWorker(env: Env, log: (line: string) => void): Promise<
     const stopHosts =
       host === undefined
         ? (): void => undefined
-        : watchHosts({ client, taskQueue: queue, host, patience: hostPatience(env), log });
+        : watchHosts({ client, taskQueue: queue, host, ...hostPatience(env), log });
     await running.finally(() => {
       reaper?.stop();
       stopHosts();
@@ -112,8 +112,14 @@ export async function runWorker(env: Env, log: (line: string) => void): Promise<
   }
 }
 
-/** How long a job's activity may lie in the queue of its host before the job says that it waits for that, in ms. */
-function hostPatience(env: Env): number {
-  const given = Number(env['NIGHTSHIFT_HOST_PATIENCE_MS']);
-  return Number.isFinite(given) && given > 0 ? given : 60_000;
+/** See `HostWatchOptions`, in ms. */
+function hostPatience(env: Env): { patience: number; lostAfter: number } {
+  const given = (name: string, usual: number): number => {
+    const ms = Number(env[name]);
+    return Number.isFinite(ms) && ms > 0 ? ms : usual;
+  };
+  return {
+    patience: given('NIGHTSHIFT_HOST_PATIENCE_MS', 60_000),
+    lostAfter: given('NIGHTSHIFT_HOST_LOST_MS', 300_000),
+  };
 }

@@ -10,6 +10,7 @@ const bash = (command: string) => ({ name: 'Bash', input: { command } });
 /** Says who runs it, waits to be let go, and says so in the journal. */
 const held = (name: string) =>
   bash(`echo begun; until [ -e go-${name} ]; do sleep 0.05; done; echo ${name} >> journal.txt`);
+const away = 'until [ -e go-away ]; do sleep 0.05; done; echo away >> journal.txt';
 const PATIENCE_MS = 1_000;
 
 let r: Rig;
@@ -34,6 +35,14 @@ beforeAll(async () => {
             { text: 'back' },
           ],
         },
+        {
+          match: 'out of sight',
+          steps: [
+            { calls: [{ name: 'Bash', input: { command: away, run_in_background: true } }] },
+            { text: 'it runs' },
+            { text: 'it ended' },
+          ],
+        },
         { match: 'shared', steps: [{ calls: [held('shared')] }, { text: 'shared' }] },
       ],
     },
@@ -50,6 +59,7 @@ const onHost = (name: string) =>
     TEMPORAL_ADDRESS: r.server.address,
     NIGHTSHIFT_HOST: name,
     NIGHTSHIFT_HOST_PATIENCE_MS: String(PATIENCE_MS),
+    NIGHTSHIFT_HOST_LOST_MS: String(PATIENCE_MS),
   });
 const free = () => ({
   ...RULES,
@@ -107,6 +117,40 @@ describe('a job on a server of the user’s own', () => {
     const queues = history!.flatMap((event) => event.activityTaskScheduledEventAttributes?.taskQueue?.name ?? []);
     expect(queues.length).toBeGreaterThan(0);
     expect(queues.every((queue) => queue.endsWith('@one'))).toBe(true);
+  });
+});
+
+describe('a background command of a job that is idle', () => {
+  it('whose host is away is told of, watched again when that is back, and its end is told once', async () => {
+    await onHost('one');
+    const id = await r.start('out of sight', { rules: free(), stay: true });
+    expect(await r.settled(id)).toMatchObject({ status: 'idle' });
+    await onHost('two');
+    await r.workers[0]!.kill();
+    expect(await until(id, ({ why }) => why === 'host')).toMatchObject({
+      status: 'idle',
+      text: expect.stringMatching(
+        /^lost contact with host one, where 1 background command may still run: .*NIGHTSHIFT_HOST=one/,
+      ),
+    });
+    expect(await r.client.view(id)).toMatchObject({ why: 'host', tasks: [{ status: 'running' }] });
+
+    await onHost('one');
+    expect(await until(id, ({ why }) => why === undefined)).toMatchObject({ status: 'idle' });
+    expect([2, 3]).toContain(await waitings(id));
+    writeFileSync(join(r.dir, 'go-away'), '');
+    await r.event(id, 'model.ended', ({ turn }) => turn === 2);
+    await until(id, ({ status }) => status === 'idle');
+    expect(
+      journal()
+        .split('\n')
+        .filter((line) => line === 'away'),
+    ).toHaveLength(1);
+    expect(r.events(id).filter(({ kind }) => kind === 'task.ended')).toMatchObject([{ status: 'completed' }]);
+    await r.client.cancel(id);
+    await r.event(id, 'job.closed');
+    const told = JSON.stringify(await r.messages(id)).split('<task-notification>').length - 1;
+    expect(told).toBe(1);
   });
 });
 
