@@ -34,6 +34,11 @@ beforeAll(async () => {
       { match: 'which one', steps: [{ calls: [question] }, { text: 'got: {{result.0}}' }] },
       { match: 'two people', steps: [{ calls: [bash('touch both')] }, { text: 'done' }] },
       { match: 'keep it', steps: [{ calls: [bash('touch kept')] }, { text: 'done' }] },
+      {
+        match: 'several at once',
+        steps: [{ calls: ['/etc/hostname', '/etc/hosts'].map((path) => bash(`cat ${path}`)) }, { text: 'done' }],
+      },
+      { match: 'no further', steps: [{ calls: [bash('touch further')] }, { text: 'must not come here' }] },
       { match: 'wrong input', steps: [{ calls: [bash('touch wrong')] }, { text: 'done' }] },
     ],
   });
@@ -89,6 +94,32 @@ test('of two people who answer at once one is heard, and the other is told by wh
   expect([first?.accepted, second?.accepted]).toEqual([true, false]);
   expect(second?.why).toMatch(/^answered before: (allow|deny) by .+@.+ at \d{4}-/);
   expect(await c.json(['result', '--wait', 'both'])).toMatchObject({ status: 'done' });
+});
+
+test('all questions of all jobs are answered by one command', async () => {
+  await asking('several at once', 'bulk');
+  await asking('two people', 'other');
+  await expect.poll(async () => ((await c.json(['inbox'])) as unknown[]).length, { timeout: 60_000 }).toBe(3);
+  const answers = await told(['allow', '--all']);
+  expect(answers.map(({ id, accepted }) => [id, accepted]).toSorted()).toEqual([
+    ['bulk:1', true],
+    ['bulk:2', true],
+    ['other:1', true],
+  ]);
+  for (const job of ['bulk', 'other'])
+    expect(await c.json(['result', '--wait', job])).toMatchObject({ status: 'done' });
+  expect(await c.json(['inbox'])).toEqual([]);
+});
+
+test('a question that is denied with --interrupt ends the turn', async () => {
+  await asking('no further', 'further');
+  expect(await told(['deny', '--interrupt', '--message', 'that is enough', 'further:1'])).toMatchObject([
+    { accepted: true },
+  ]);
+  const { code, out } = await c.run(['result', '--wait', 'further', '--json']);
+  expect(code).toBe(1);
+  expect(JSON.parse(out)).toMatchObject({ status: 'stopped', why: 'denied' });
+  expect(JSON.stringify(await c.json(['transcript', 'further']))).toContain('that is enough');
 });
 
 test('a rule is kept for later jobs, which do not ask again', async () => {

@@ -13,19 +13,22 @@ const week = 7 * 24 * 3600 * 1000;
 let r: Rig;
 let hook: Server;
 let posted: Record<string, unknown>[] = [];
+/** What was posted to a place that never answers the first time. */
+const held: unknown[] = [];
 
 beforeAll(async () => {
   hook = createServer((request, response) => {
     let text = '';
     request.on('data', (chunk) => (text += String(chunk)));
     request.on('end', () => {
+      if (request.url === '/held' && held.push(request.headers['idempotency-key']) === 1) return;
       posted.push(JSON.parse(text) as Record<string, unknown>);
       response.writeHead(204).end();
     });
   });
   await new Promise<void>((resolve) => hook.listen(0, '127.0.0.1', resolve));
   r = await rig({
-    jobs: ['told', 'killed', 'denied', 'failed', 'without', 'answered'].map((match) => ({
+    jobs: ['told', 'killed', 'denied', 'failed', 'without', 'answered', 'waited', 'posted'].map((match) => ({
       match: `job ${match}`,
       steps: [{ calls: [write(`${match}.txt`)] }, { text: 'went on' }],
     })),
@@ -106,6 +109,20 @@ describe('the ladder of a question', () => {
     ]);
   });
 
+  it('posts again what a worker died over, under the same key', async () => {
+    const webhook = new URL('/held', url()).href;
+    const id = await r.start('job posted', { ladder: [{ afterMs: 0, notify: [{ webhook }] }] });
+    await expect.poll(() => held.length, { timeout: 60_000 }).toBe(1);
+    await r.killWorkers();
+    await r.startWorker();
+    expect(await r.event(id, 'prompt.told')).toMatchObject({ ok: true });
+    expect(held).toEqual([held[0], held[0]]);
+    expect(held[0]).toEqual(expect.stringMatching(/\S{8,}/));
+    await r.client.signal(id, 'answerPermission', { id: `${id}:1`, behavior: 'allow' });
+    expect(await r.settled(id)).toMatchObject({ status: 'done' });
+    expect(told(id)).toHaveLength(1);
+  });
+
   it('denies what nobody has answered, and says so', async () => {
     const id = await r.start('job denied', { ladder: soon('deny') });
     expect(await r.settled(id)).toMatchObject({ status: 'done' });
@@ -146,6 +163,28 @@ describe('the ladder of a question', () => {
     await r.client.signal(id, 'answerPermission', { id: `${id}:1`, behavior: 'allow' });
     expect(await r.settled(id)).toMatchObject({ status: 'done' });
     expect(readFileSync(inWork('answered.txt'), 'utf8')).toBe('ran\n');
+  });
+
+  it('that was asked a week ago, with workers and server down since, is answered like any other', async () => {
+    const id = await r.start('job waited', { ladder: [{ afterMs: 2 * week, then: 'deny' }] });
+    const { key, since } = await r.event(id, 'prompt.opened');
+    const [open] = (await r.client.view(id, 30_000))!.prompts;
+    const handle = r.temporal.workflow.getHandle(id);
+    // A week can't pass here. The job is told of the same question anew, with the time of a week ago as its beginning.
+    await handle.signal('withdrawn', { key, text: 'it is to be asked again' });
+    await handle.signal('prompted', { ...open!, key, since: since - week });
+    await r.event(id, 'prompt.opened', (event) => event.id === `${id}:2`);
+    await r.killWorkers();
+    await r.server.kill();
+    await r.server.restart();
+    expect(await r.client.describe(id)).toMatchObject({ status: 'waiting', why: 'permission' });
+    await r.client.signal(id, 'answerPermission', { id: `${id}:2`, behavior: 'allow' });
+    await r.startWorker();
+    expect(await r.settled(id)).toMatchObject({ status: 'done' });
+    expect(readFileSync(inWork('waited.txt'), 'utf8')).toBe('ran\n');
+    expect(JSON.stringify(await r.messages(id))).not.toContain('Nobody answered');
+    // Whoever looks sees how old it was.
+    expect(r.events(id).findLast((event) => event.kind === 'prompt.opened')).toMatchObject({ since: since - week });
   });
 
   it('is computed from the age of a question: a week old it is over at once', async () => {

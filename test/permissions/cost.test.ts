@@ -62,6 +62,17 @@ test('and no command makes it slow', () => {
     `cat ${'a/**/'.repeat(1800)}*`,
     `sed -n '${'/a/,/b/p;'.repeat(1000)}' x`,
     `env ${'-S '.repeat(3000)}`,
+    `sed '${'/'.repeat(9900)}' x`,
+    `sed '${'\\\\aea'.repeat(2400)}' x`,
+    `sed '${'/e/,/e/s/e/e/g;'.repeat(600)}' x`,
+    `sed '${'s/e/'.repeat(2400)}' x`,
+    `xargs -I% ${'% '.repeat(4900)}`,
+    'xargs '.repeat(1600),
+    `find . -exec ${'env {} '.repeat(1400)} ;`,
+    `read ${'a[1] '.repeat(1900)}`,
+    `declare ${'a['.repeat(4900)}`,
+    `. ${'a/../'.repeat(1900)}`,
+    `bash ${'-o '.repeat(3000)}`,
   ];
   for (const command of nasty) {
     const start = performance.now();
