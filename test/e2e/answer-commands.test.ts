@@ -101,10 +101,10 @@ test('all questions of all jobs are answered by one command', async () => {
   await asking('two people', 'other');
   await expect.poll(async () => ((await c.json(['inbox'])) as unknown[]).length, { timeout: 60_000 }).toBe(3);
   const answers = await told(['allow', '--all']);
-  expect(answers.map(({ id, accepted }) => [id, accepted]).toSorted()).toEqual([
-    ['bulk:1', true],
-    ['bulk:2', true],
-    ['other:1', true],
+  expect(answers.map(({ id, accepted }) => `${id} ${accepted}`).toSorted()).toEqual([
+    'bulk:1 true',
+    'bulk:2 true',
+    'other:1 true',
   ]);
   for (const job of ['bulk', 'other'])
     expect(await c.json(['result', '--wait', job])).toMatchObject({ status: 'done' });
