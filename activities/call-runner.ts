@@ -112,6 +112,10 @@ async function permitted(site: Site, first: Checked, io: ToolIo, resume: Resume 
       return settled(site, cutShort());
     case 'ask':
       return { kind: 'ask', prompt: verdict.prompt, resume: verdict.resume };
+    case 'update': {
+      const { updates, resume } = verdict;
+      return { kind: 'update', updates, resume, mode: site.input.ctx.mode ?? site.rules.mode };
+    }
     case 'deny':
       return settled(site, await deniedCall(site, verdict));
     case 'allow':
@@ -226,6 +230,7 @@ function toolIo(site: Site, raw: Record<string, unknown>): ToolIo {
     files: hosts.files,
     search: hosts.search,
     shell: hosts.shell,
+    setup: () => files.envFiles(),
     seen,
     hidden: hiddenFromReads(rules, contextOf(site)),
     mode: input.ctx.mode ?? rules.mode,

@@ -88,7 +88,8 @@ async function once(site: HookSite, stage: HookStage, hook: Hook, n: number): Pr
         if (ownership.call.owners > 1) await hosts.hooks.kill(mark);
         const outcome = await runOne(site, stage, hook, mark);
         if (outcome.status === 'cancelled') return undefined;
-        const heard: Heard = { outcome: await bounded(site, outcome), at: hosts.now() };
+        const by = outcome.updates ? { by: hookLabel(hook) } : {};
+        const heard: Heard = { outcome: { ...(await bounded(site, outcome)), ...by }, at: hosts.now() };
         await ownership.call.result(heard);
         return heard;
       } finally {
@@ -99,7 +100,9 @@ async function once(site: HookSite, stage: HookStage, hook: Hook, n: number): Pr
 
 /** Runs a handler to its end. One that runs aside is only begun: nobody waits for it, and it decides nothing. */
 async function runOne(site: HookSite, stage: HookStage, hook: Hook, mark: string): Promise<HookOutcome> {
-  const { hosts, agent } = site;
+  const { hosts, files, agent } = site;
+  const hooks = agent.hooks ?? [];
+  const envFile = stage.event === 'SessionStart' ? await files.emptyEnvFile(hooks.indexOf(hook)) : undefined;
   const isAside = hook.type === 'command' && hook.async === true;
   const span = Number(agent.env['CLAUDE_CODE_SESSIONEND_HOOKS_TIMEOUT_MS']);
   const running = hosts.hooks.run(hook, {
@@ -108,8 +111,8 @@ async function runOne(site: HookSite, stage: HookStage, hook: Hook, mark: string
     signal: isAside ? new AbortController().signal : stage.signal,
     cwd: stage.cwd,
     projectDir: agent.dir,
-    env: hosts.childEnv(agent.env, mark),
-    timeoutMs: timeoutMs(hook, agent.hooks ?? [], span > 0 ? span : undefined),
+    env: { ...hosts.childEnv(agent.env, mark), ...(envFile === undefined ? {} : { CLAUDE_ENV_FILE: envFile }) },
+    timeoutMs: timeoutMs(hook, hooks, span > 0 ? span : undefined),
   });
   const told = running.then((run) => tell(site, stage, hook, outcomeOf(stage.event, run, hook.onFailure), run.ms));
   return isAside ? { status: 'ok' } : told;
@@ -159,10 +162,11 @@ function deadly(site: HookSite, stage: HookStage, hook: Hook, owners: number): H
 
 /** What a handler said as it may be kept: without the runner's own credentials, and with long texts in files that the model can read. */
 async function bounded(site: HookSite, outcome: HookOutcome): Promise<HookOutcome> {
-  const { context, reason, stop } = outcome;
+  const { context, prompt, reason, stop } = outcome;
   return {
     ...outcome,
     ...(context === undefined ? {} : { context: await kept(site, context) }),
+    ...(prompt === undefined ? {} : { prompt: await kept(site, prompt) }),
     ...(reason === undefined ? {} : { reason: await kept(site, reason) }),
     ...(stop === undefined ? {} : { stop: clipBytes(site.hosts.scrub(stop), STOP_BYTES) }),
   };

@@ -13,6 +13,7 @@ import { runTool } from './run-tool.ts';
 import { saveRule, type SaveRuleInput } from './save-rule.ts';
 import { tellHooks, type TellHooksInput } from './tell-hooks.ts';
 import { tellPeople, type TellPeopleInput } from './tell-people.ts';
+import { updatePermissions, type UpdatePermissionsInput, type UpdatedPermissions } from './update-permissions.ts';
 import { endTask, watchTask } from './watch-task.ts';
 
 /** Every step that may be retried; the hosts are all they know of the outside. */
@@ -28,6 +29,7 @@ export type Activities = {
   tellHooks(input: TellHooksInput): Promise<void>;
   tellPeople(input: TellPeopleInput): Promise<void>;
   saveRule(input: SaveRuleInput): Promise<void>;
+  updatePermissions(input: UpdatePermissionsInput): Promise<UpdatedPermissions>;
   closeJob(input: CloseInput): Promise<void>;
 };
 
@@ -44,6 +46,7 @@ export function createActivities(hosts: Hosts): Activities {
     tellHooks: (input) => tellHooks(hosts, input),
     tellPeople: (input) => tellPeople(hosts, input),
     saveRule: (input) => saveRule(hosts, input),
+    updatePermissions: (input) => updatePermissions(hosts, input),
     closeJob: (input) => closeJob(hosts, input),
   };
 }

@@ -7,19 +7,20 @@ import { hookNote, type HookSite, runHooks, SILENCE } from './hook-stage.ts';
 /** Names the activity, the same on every attempt, and what ends it. */
 type Where = { asking: string; signal: AbortSignal };
 
-/** Runs SessionStart hooks: what they have to say to the model, or why the job is not to begin. */
+/** Runs SessionStart hooks: what they have to say ahead of the first input, or why the job is not to begin. */
 export async function sessionStartHooks(
   site: HookSite,
   { asking, signal }: Where,
   source: 'startup' | 'resume',
-): Promise<{ note?: Note; stop?: string }> {
+): Promise<{ notes: Note[]; stop?: string }> {
   const id = site.hosts.sha(asking).slice(0, 16);
   const verdict = await jobHooks(site, 'SessionStart', { name: id, about: source, signal }, { source });
   const note = await hookNote(site, `start.${id}`, [{ event: 'SessionStart', verdict }]);
-  return {
-    ...(note ? { note: { ...note, kind: 'reminder' } } : {}),
-    ...(verdict.stop === undefined ? {} : { stop: verdict.stop }),
-  };
+  const prompts = source === 'startup' ? (verdict.prompts ?? []) : []; // a job that goes on has had its first input
+  const notes: Note[] = note ? [{ ...note, kind: 'reminder' }] : [];
+  for (const [n, prompt] of prompts.entries())
+    notes.push({ id: `start.${id}.${n}`, kind: 'prompt', body: await site.files.blobs.put(prompt) });
+  return { notes, ...(verdict.stop === undefined ? {} : { stop: verdict.stop }) };
 }
 
 /** Ends what hooks left running, then runs SessionEnd hooks; they change nothing. */

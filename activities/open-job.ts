@@ -39,9 +39,9 @@ export async function openJob(hosts: Hosts, input: OpenInput): Promise<OpenResul
 
       /** The last word before the job begins is that of its hooks. */
       async function started(site: HookSite, source: 'startup' | 'resume', found: Fresh): Promise<OpenResult> {
-        const { note, stop } = await sessionStartHooks(site, { asking, signal: life.cancelled }, source);
+        const { notes, stop } = await sessionStartHooks(site, { asking, signal: life.cancelled }, source);
         if (stop !== undefined) return { kind: 'stopped', why: 'hook', text: stop, fresh: found };
-        return { kind: 'opened', fresh: found, ...(note ? { notes: [note] } : {}) };
+        return { kind: 'opened', fresh: found, ...(notes.length > 0 ? { notes } : {}) };
       }
     } catch (error) {
       if (isLost(error)) return failed(error.message);

@@ -3,6 +3,7 @@ import type { CheckedCall, PermissionContext } from '../src/permissions/call.ts'
 import { decide, reasonText, stillAllowed } from '../src/permissions/chain.ts';
 import { hookWord } from '../src/permissions/hook-word.ts';
 import { suggestions } from '../src/permissions/suggestions.ts';
+import { asUpdates } from '../src/permissions/updates.ts';
 import type { HookVerdict } from '../src/shapes/hook.ts';
 import type { Decision, DecisionReason } from '../src/shapes/permission.ts';
 import type { Answer, Prompt, PromptBody } from '../src/shapes/prompt.ts';
@@ -20,6 +21,8 @@ export type Verdict =
   | { kind: 'allow'; input?: Record<string, unknown>; resume: Sha }
   | { kind: 'ask'; prompt: Prompt; resume: Sha }
   | { kind: 'deny'; text: string; interrupt?: boolean }
+  /** Allowed, once the changes of permissions that came with it are made. */
+  | { kind: 'update'; updates: Sha; resume: Sha }
   /** Hooks were cut before they had decided. */
   | { kind: 'cut' };
 
@@ -44,7 +47,11 @@ export async function decideCall(
   const { call: plain, context } = factsOf(site, checked);
   const hook = hookWord(before);
   const call = hook ? { ...plain, hook } : plain;
-  const decision = await secondLook(site, checked, decide(call, site.rules, context));
+  const chain = decide(call, site.rules, context);
+  // Its hooks have answered already, and what they gave may be what the chain goes by now: their answer holds as a whole.
+  if (input.known?.updated && resume?.inputHash === inputHash)
+    return asked(site, { checked, decision: chain, call, context, state, saved });
+  const decision = await secondLook(site, checked, chain);
   tell(site, decision, checked);
   switch (decision.behavior) {
     case 'allow':
@@ -84,7 +91,9 @@ type Asked = {
 /** Hooks may answer instead of a person; what they allow passes the same door as a person's answer. */
 async function asked(site: Site, { checked, decision, call, context, state, saved }: Asked): Promise<Verdict> {
   const proposals = suggestions(call, context, site.rules);
-  const said = await callHooks(site, 'PermissionRequest', checked, { permission_suggestions: proposals });
+  const said = await callHooks(site, 'PermissionRequest', checked, {
+    permission_suggestions: asUpdates(proposals, context.root),
+  });
   if (!said) return { kind: 'cut' };
   const reason: DecisionReason = { kind: 'hook', text: said.reason ?? '', event: 'PermissionRequest' };
   if (said.decision === 'deny') {
@@ -92,9 +101,12 @@ async function asked(site: Site, { checked, decision, call, context, state, save
     const text = `A PermissionRequest hook denied this ${checked.tool.name} call: ${said.reason}`;
     return { kind: 'deny', text, ...(said.interrupt ? { interrupt: true } : {}) };
   }
-  const needsAnswer = call.traits.requiresInteraction === true && (said.input === undefined || call.traits.mcp);
+  const isAnswered = checked.tool.asks === 'approval' || said.input !== undefined;
+  const needsAnswer = call.traits.requiresInteraction === true && (!isAnswered || call.traits.mcp);
   if (said.decision === 'allow' && !needsAnswer) {
-    return allowed(site, checked, said.input, { by: 'A PermissionRequest hook', reason, saved });
+    const verdict = await allowed(site, checked, said.input, { by: 'A PermissionRequest hook', reason, saved });
+    if (verdict.kind !== 'allow' || !said.updates || site.input.known?.updated) return verdict;
+    return { kind: 'update', updates: await site.files.blobs.put(JSON.stringify(said.updates)), resume: saved };
   }
   return { kind: 'ask', prompt: await question(site, checked, decision, proposals, context, state), resume: saved };
 }

@@ -9,10 +9,11 @@ import { parseTurnId } from '../src/core/paths.ts';
 import { shareOf } from '../src/core/purse.ts';
 import type { CallRef, Ctx, Done, Known, Patch, Reason } from '../src/shapes/call.ts';
 import type { CallId } from '../src/shapes/ids.ts';
+import type { Mode } from '../src/shapes/permission.ts';
 import type { TurnInput, TurnState } from '../src/shapes/turn.ts';
 import { perform } from './effects.ts';
 import type { Box } from './listen.ts';
-import { prompted, withdrawn } from './messages.ts';
+import { prompted, updated, withdrawn } from './messages.ts';
 import { runTool } from './steps.ts';
 
 export type Batch = { safe: boolean; calls: CallRef[] };
@@ -98,7 +99,9 @@ async function runCall(
 ): Promise<Done | Alone> {
   let known = before;
   let open: string | undefined; // key of a question that nobody has answered
-  const job = getExternalWorkflowHandle(parseTurnId(workflowInfo().workflowId).job);
+  let askedIn: Mode | undefined; // a call whose hooks change the mode goes on in the one it was asked in
+  const place = parseTurnId(workflowInfo().workflowId);
+  const job = getExternalWorkflowHandle(place.job);
   const withdraw = async (text: string): Promise<void> => {
     const key = open;
     open = undefined;
@@ -126,7 +129,7 @@ async function runCall(
         step: s.step,
         call,
         pass,
-        ctx: s.ctx,
+        ctx: askedIn ? { ...s.ctx, mode: askedIn } : s.ctx,
         rules: s.rules,
         purse: shareOf(s.purse, s.open!.calls.length),
         ...(known ? { known } : {}),
@@ -135,9 +138,22 @@ async function runCall(
       s.purse -= result.spent ?? 0;
       if (result.kind !== 'ask' || result.prompt.key !== open) await withdraw('a rule that somebody gave decided it');
       if (result.kind === 'done') return result.done;
-      const { grant, alone } = known ?? {};
-      known = { resume: result.resume, ...(grant ? { grant } : {}), ...(alone ? { alone } : {}) };
+      const { grant, alone, updated: isUpdated } = known ?? {};
+      known = {
+        resume: result.resume,
+        ...(grant ? { grant } : {}),
+        ...(alone ? { alone } : {}),
+        ...(isUpdated ? { updated: isUpdated } : {}),
+      };
       if (result.kind === 'alone') return { alone: known };
+      if (result.kind === 'update') {
+        const { updates, mode } = result;
+        askedIn = mode;
+        known.updated = true;
+        await job.signal(updated, { updates, turn: place.turn, step: s.step, index: call.index });
+        await waitFor(condition(() => s.rulesRev !== rev || !!s.reason)); // the job answers in any case
+        if (s.reason) return dropped(s.reason);
+      }
       if (result.kind === 'effect') known.outcome = await waitFor(perform(result.effect, s));
       if (result.kind === 'ask') {
         const { prompt } = result;

@@ -1,5 +1,6 @@
 import {
   type ChildWorkflowHandle,
+  condition,
   log,
   patched,
   setDefaultSignalHandler,
@@ -9,13 +10,16 @@ import {
 } from '@temporalio/workflow';
 import { endOfWait } from '../src/core/ladder.ts';
 import type { Note } from '../src/shapes/call.ts';
+import type { Sha } from '../src/shapes/ids.ts';
 import type { JobMemo, JobState, JobStatus, JobView } from '../src/shapes/job.ts';
 import type { LadderEnd } from '../src/shapes/ladder.ts';
+import type { Mode } from '../src/shapes/permission.ts';
 import type { Answer, OpenPrompt, Prompt } from '../src/shapes/prompt.ts';
 import type { TurnState } from '../src/shapes/turn.ts';
 import { climb } from './ladder.ts';
 import * as messages from './messages.ts';
-import { addRules, notify, pinned, saveRule, tellHooks } from './steps.ts';
+import { oneByOne } from './one-by-one.ts';
+import { addRules, notify, pinned, saveRule, tellHooks, updatePermissions } from './steps.ts';
 import { listenToTasks, type Tasks } from './tasks.ts';
 import type { turn } from './turn.ts';
 
@@ -38,11 +42,13 @@ export type Desk = {
   turnEnded(): void;
   /** Begins to take questions up the ladder; it never throws and ends with the job. */
   climb(): void;
+  /** Resolves when no change of permissions is on its way any more. */
+  settled(): Promise<void>;
   memo(): JobMemo;
 };
 
 /** Registers the job's doors, before anything is awaited. Handlers store, pass on, and never fail. */
-export function openDesk(id: string, s: JobState): Desk {
+export function openDesk(id: string, s: JobState, config: Sha): Desk {
   const { title = '', dir = '' } = (workflowInfo().memo?.job ?? {}) as Partial<JobMemo>;
   let child: TurnHandle | undefined;
   let shown: { status: JobStatus } & Shown = { status: 'running' };
@@ -51,6 +57,8 @@ export function openDesk(id: string, s: JobState): Desk {
   let interrupted = false;
   let published = '';
   let changes = 0; // of the open questions
+  const inTurn = oneByOne('rules-in-turn'); // changes of the rules: each starts from what the last came to
+  let updates = 0; // that hooks asked for and that are not made yet
   const tasks = listenToTasks(id, s, queue);
   const desk: Desk = {
     rollOver: false,
@@ -61,6 +69,7 @@ export function openDesk(id: string, s: JobState): Desk {
     turnStarted,
     turnEnded,
     climb: () => void climb(s, { changes: () => changes, over }),
+    settled: () => condition(() => updates === 0),
     memo,
   };
 
@@ -89,6 +98,12 @@ export function openDesk(id: string, s: JobState): Desk {
   setHandler(messages.prompted, ask);
   setHandler(messages.withdrawn, withdraw);
   setHandler(messages.answerPermission, take);
+  setHandler(messages.updated, (asked) => {
+    updates += 1;
+    void inTurn(() => update(asked)).finally(() => {
+      updates -= 1;
+    });
+  });
   setHandler(messages.view, view);
   setDefaultSignalHandler((name) => log.warn('unknown signal', { name }));
   return desk;
@@ -141,7 +156,7 @@ export function openDesk(id: string, s: JobState): Desk {
     if (!prompt) return;
     close(prompt);
     tell((running) => running.signal(messages.answer, { ...answer, id: prompt.key }));
-    if (behavior === 'allow-always') void widen(prompt, answer);
+    if (behavior === 'allow-always') void inTurn(() => widen(prompt, answer));
     if (behavior !== 'deny' && answer.save) void keepRules(prompt, answer);
   }
 
@@ -166,6 +181,22 @@ export function openDesk(id: string, s: JobState): Desk {
     close(prompt);
     aside({ event: { kind: 'prompt.withdrawn', id: prompt.id, text: 'nobody answered in time, so the job fails' } });
     tell((running) => running.signal(messages.stop, { why: 'unanswered' }));
+  }
+
+  /** What hooks give with their answer holds as what a person gives. The call that brought it waits for the news, also for that nothing changed. */
+  async function update(asked: messages.PermissionsUpdated): Promise<void> {
+    let mode: Mode | undefined;
+    try {
+      const made = await updatePermissions({ agent: s.agent, rules: s.rules, config, ...asked });
+      s.rules = made.sha;
+      mode = made.mode;
+    } catch (error) {
+      log.warn('permissions could not be changed', { error: String(error) });
+    }
+    s.rulesRev += 1;
+    if (mode && !child && s.last) s.last.ctx.mode = mode;
+    const { rules: sha, rulesRev: rev } = s;
+    tell((running) => running.signal(messages.rules, { sha, rev, ...(mode ? { mode } : {}) }));
   }
 
   /** A rule that a person gave holds for the whole job: every call that waits walks its chain again. */

@@ -30,7 +30,7 @@ export async function job(input: JobInput): Promise<JobEnd> {
     s.queue.push(...input.inputs);
   }
   pinTo(s.host); // a job that was opened before stays where its files are
-  const desk = openDesk(id, s);
+  const desk = openDesk(id, s, input.config);
   const end = await live().catch((error: unknown): JobEnd => {
     if (!isCancellation(error)) throw error;
     return { status: 'cancelled' };
@@ -38,6 +38,7 @@ export async function job(input: JobInput): Promise<JobEnd> {
   // Also for a cancelled job: what runs is ended, what is open is sealed, and the record is what is left of it.
   await CancellationScope.nonCancellable(async () => {
     await desk.tasks.end();
+    await desk.settled();
     await closeJob({ config: input.config, end, state: s });
   });
   if (end.status === 'cancelled') throw new CancelledFailure('the job was cancelled');
@@ -112,6 +113,7 @@ export async function job(input: JobInput): Promise<JobEnd> {
   }
 
   async function rollOver(): Promise<never> {
+    await desk.settled();
     const again = makeContinueAsNewFunc<typeof job>({ workflowTaskTimeout: TASK_TIMEOUT, memo: { job: desk.memo() } });
     return again({ v: 1, config: input.config, inputs: [], from: s, continued: true });
   }

@@ -21,7 +21,9 @@ export function listen(s: TurnState, root: CancellationScope): Box {
     if (!s.taken.includes(n.id) && !s.inbox.some((known) => known.id === n.id)) s.inbox.push(n);
   });
   setHandler(rules, (r) => {
-    if (r.rev > s.rulesRev) [s.rules, s.rulesRev] = [r.sha, r.rev];
+    if (r.rev <= s.rulesRev) return;
+    [s.rules, s.rulesRev] = [r.sha, r.rev];
+    if (r.mode) s.ctx.mode = r.mode;
   });
   setHandler(wake, () => {
     box.woken = true;

@@ -4,6 +4,7 @@ import type { Sha } from '../src/shapes/ids.ts';
 import type { JobView } from '../src/shapes/job.ts';
 import type { Limits } from '../src/shapes/limits.ts';
 import type { WaitWhy } from '../src/shapes/model.ts';
+import type { Mode } from '../src/shapes/permission.ts';
 import type { Answer, Prompt } from '../src/shapes/prompt.ts';
 import type { TaskEnd, TaskEntry } from '../src/shapes/task.ts';
 import type { TurnView } from '../src/shapes/turn.ts';
@@ -26,8 +27,13 @@ export const prompted = defineSignal<[Prompt]>('prompted');
 export const withdrawn = defineSignal<[{ key: string; text: string }]>('withdrawn');
 /** A turn waits for longer than a moment, or waits no more; `host` comes from a worker of another host. */
 export const waiting = defineSignal<[{ why: WaitWhy | 'host'; until: number | null; text: string } | null]>('waiting');
+/** Hooks that allowed a call want permissions changed. */
+export const updated = defineSignal<[PermissionsUpdated]>('updated');
 export const taskStarted = defineSignal<[TaskEntry]>('taskStarted');
 export const taskEnded = defineSignal<[TaskEnd]>('taskEnded');
+
+/** Blob of `HookUpdates[]`, and the call whose hooks they are. */
+export type PermissionsUpdated = { updates: Sha; turn: number; step: number; index: number };
 
 // A task, from its job. A signal, because a cancel of a task that is gone would look like a success.
 export const endNow = defineSignal('endNow');
@@ -35,6 +41,7 @@ export const endNow = defineSignal('endNow');
 // A turn, from its job.
 export const answer = defineSignal<[Answer]>('answer');
 export const note = defineSignal<[Note]>('note');
-export const rules = defineSignal<[{ sha: Sha; rev: number }]>('rules');
+/** `mode`: the job goes on in that one. */
+export const rules = defineSignal<[{ sha: Sha; rev: number; mode?: Mode }]>('rules');
 export const stop = defineSignal<[{ why: Reason; now?: boolean }]>('stop');
 export const turnView = defineQuery<TurnView>('turnView');

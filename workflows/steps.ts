@@ -65,7 +65,7 @@ const aside = proxy({
   retry: { maximumAttempts: 5, nonRetryableErrorTypes: never },
 });
 
-export const { addRules, saveRule, closeJob, countLost, endTask } = small;
+export const { addRules, saveRule, updatePermissions, closeJob, countLost, endTask } = small;
 export const { callModel } = model;
 /** One pass of a call. Its activity is known by the call, so that whoever finds a process of it can ask whether it is still wanted. */
 export function runTool(input: ToolInput): Promise<ToolResult> {

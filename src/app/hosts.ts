@@ -16,7 +16,7 @@ import { loadMemory, userFolders } from '../host/memory.ts';
 import { createModelClient } from '../host/model.ts';
 import { pauseBy } from '../host/pause.ts';
 import { postWebhook } from '../host/post-webhook.ts';
-import { saveRules } from '../host/save-rules.ts';
+import { changeSettings, saveRules } from '../host/save-rules.ts';
 import { createSearch } from '../host/search.ts';
 import { secretsOf } from '../host/secrets.ts';
 import { createShell } from '../host/shell.ts';
@@ -63,6 +63,7 @@ export function createHosts(options: {
     });
   const folder = env[PAUSE];
   const pause = folder ? pauseBy(folder) : undefined;
+  const files = createFiles(pause && (() => pause('file.before-rename' satisfies CrashWindow)));
   const scrub = scrubber(secretsOf(env));
   const hosts: Hosts = {
     home: home.home,
@@ -71,7 +72,7 @@ export function createHosts(options: {
     hostName: hostname(),
     job: createJobOpener(home.home, { ledger, scrub }),
     model: createModelClient({ env: () => env, prices: loadPrices() }),
-    files: createFiles(pause && (() => pause('file.before-rename' satisfies CrashWindow))),
+    files,
     search: createSearch(rgPath),
     shell: createShell(),
     hooks: createHookRunner(),
@@ -84,6 +85,10 @@ export function createHosts(options: {
         today: new Date().toISOString().slice(0, 10),
       }),
     saveRules: (dir, rules) => saveRules(dir, rules, { files: createFiles(), tryLock }),
+    changeSettings(dir, destination, changes) {
+      const places = { dir, userConfig: userFolders(env, userHome).config };
+      return changeSettings(destination, changes, places, { files, tryLock });
+    },
     post: postWebhook,
     sha: shaOf,
     scrub,

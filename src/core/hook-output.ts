@@ -88,12 +88,14 @@ const SPECIFIC: Record<string, [(value: unknown) => boolean, string]> = {
   permissionDecisionReason: [isText, 'a text'],
   updatedInput: [isObject, 'an object'],
   additionalContext: [isText, 'a text'],
+  initialUserMessage: [isText, 'a text'],
   retry: [isFlag, 'true or false'],
   decision: [isObject, 'an object'],
 };
 const ANSWER: Record<string, [(value: unknown) => boolean, string]> = {
   behavior: [isOneOf('allow', 'deny'), '"allow" or "deny"'],
   updatedInput: [isObject, 'an object'],
+  updatedPermissions: [Array.isArray, 'a list'],
   message: [isText, 'a text'],
   interrupt: [isFlag, 'true or false'],
 };
@@ -145,6 +147,10 @@ function own(event: HookEvent, fields: Fields, specific: Fields): Partial<HookOu
       const output = specific['updatedToolOutput'] ?? specific['updatedMCPToolOutput'];
       return { ...blocks(fields), ...(output === undefined || output === null ? {} : { output }) };
     }
+    case 'SessionStart': {
+      const prompt = text(specific['initialUserMessage']);
+      return prompt === undefined ? {} : { prompt };
+    }
     case 'PostToolUseFailure':
     case 'UserPromptSubmit':
     case 'Stop':
@@ -177,7 +183,13 @@ function request(specific: Fields): Partial<HookOutcome> {
   const answer = specific['decision'];
   if (!isObject(answer)) return {};
   const input = answer['updatedInput'] as Fields | undefined;
-  if (answer['behavior'] === 'allow') return { decision: 'allow', ...(input === undefined ? {} : { input }) };
+  const updates = (answer['updatedPermissions'] ?? []) as unknown[];
+  if (answer['behavior'] === 'allow')
+    return {
+      decision: 'allow',
+      ...(input === undefined ? {} : { input }),
+      ...(updates.length === 0 ? {} : { updates }),
+    };
   if (answer['behavior'] !== 'deny') return {};
   return {
     decision: 'deny',

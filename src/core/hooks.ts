@@ -136,5 +136,9 @@ export function merge(outcomes: readonly HookOutcome[]): HookVerdict {
   if (stops.length > 0) verdict.stop = stops.filter((stop) => stop !== '').join('\n');
   if (deciding.some(({ interrupt }) => interrupt)) verdict.interrupt = true;
   if (outcomes.some(({ retry }) => retry)) verdict.retry = true;
+  const prompts = outcomes.flatMap(({ prompt }) => prompt ?? []);
+  if (prompts.length > 0) verdict.prompts = prompts;
+  const updates = deciding.flatMap(({ updates: entries, by = 'unknown' }) => (entries ? [{ by, entries }] : []));
+  if (updates.length > 0) verdict.updates = updates;
   return verdict;
 }

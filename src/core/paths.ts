@@ -23,6 +23,8 @@ export const toolResultFile = (turn: number, step: number, index: number, ext: '
 export const askingName = (runId: string, activityId: string): string => `${runId}/${activityId}`;
 /** Where the model can read what a background task prints. */
 export const taskOutputFile = (task: string): string => `tool-results/${task}.txt`;
+/** Folder of what SessionStart hooks write for the commands of the job; one file a hook, by its place among all. */
+export const hookEnvDir = 'hook-env';
 export const eventsFile = 'events.jsonl';
 export const recordFile = 'record.json';
 

@@ -8,6 +8,7 @@ import type { Host } from '../shapes/host.ts';
 import type { Micros, Sha } from '../shapes/ids.ts';
 import type { ModelRequest, Reply, WaitWhy } from '../shapes/model.ts';
 import type { Mode } from '../shapes/permission.ts';
+import type { Destination, SettingsChange } from '../shapes/permission-update.ts';
 import type { Scrub } from './scrub.ts';
 
 /** Content-addressed blobs of one job. `put` returns after the bytes are safe on disk; `get` checks the hash. */
@@ -73,6 +74,8 @@ export type ShellExit = {
   signal?: string;
   why: 'exit' | 'deadline' | 'size' | 'killed';
   cwd?: string;
+  /** What the files that were to be run ahead of it complained about. */
+  setup?: string;
 };
 export type ShellSpec = {
   command: string;
@@ -82,6 +85,8 @@ export type ShellSpec = {
   maxBytes: number;
   /** Value of NIGHTSHIFT_CALL in the environment of every process of the command. */
   mark: string;
+  /** Files of bash that are run in its shell ahead of it, in this order. The command runs whatever becomes of them. */
+  setup?: readonly string[];
 };
 /** A command under its supervisor. */
 export interface ShellRun {
@@ -168,6 +173,8 @@ export interface ToolIo {
   readonly files: Files;
   readonly search: Search;
   readonly shell: Shell;
+  /** Files of bash that are to be run ahead of a command that starts now. Absent: none. */
+  readonly setup?: () => Promise<string[]>;
   /** The permission mode now, and the one that the job was started in. */
   readonly mode: Mode;
   readonly jobMode: Mode;
@@ -238,8 +245,11 @@ export interface Tool<I = unknown> {
   /** What an interrupt does to a running call. Default `block`: it may end. */
   interrupt: 'cancel' | 'block';
   runs: 'host' | 'anywhere';
-  /** Only a person can let it through, whatever mode and rules say; what they add to its input or say is their answer. */
-  asks?: true;
+  /**
+   * Only a person can let it through, whatever mode and rules say; what they add to its input or say is their answer. A
+   * hook may stand in for them: to an `approval` a yes is enough, an `answer` has to be in the input.
+   */
+  asks?: 'approval' | 'answer';
   /** Whether a job that starts in this mode has the tool. Absent: always. */
   offered?: (mode: Mode) => boolean;
   /** Characters of a result that the model gets in place; `Infinity` for tools that bound themselves. */
@@ -339,6 +349,10 @@ export interface JobFiles {
   readonly events: Events;
   writeRecord(record: JobRecord): Promise<void>;
   removeRecord(): Promise<void>;
+  /** An empty file for what the SessionStart hook of this number has to say to the job's commands; its absolute path. */
+  emptyEnvFile(hook: number): Promise<string>;
+  /** All such files that hold something, in the order of their hooks. */
+  envFiles(): Promise<string[]>;
   /** Keeps a large result for the model to read; returns its absolute path. */
   keepResult(relative: string, bytes: Uint8Array | string): Promise<string>;
 }
@@ -365,6 +379,12 @@ export interface Hosts {
   sha(bytes: Uint8Array | string): Sha;
   /** Keeps allow rules in the workspace's own settings. */
   saveRules(dir: string, rules: readonly string[]): Promise<SavedRules>;
+  /** Changes the permissions in a settings file of the workspace, or in the user's. */
+  changeSettings(
+    dir: string,
+    destination: Exclude<Destination, 'session'>,
+    changes: readonly SettingsChange[],
+  ): Promise<SavedRules>;
   /** Posts JSON to an address that a person gave; `key` is the same whenever the same thing is told. */
   post(url: string, body: string, options: { key: string; signal: AbortSignal }): Promise<Delivery>;
   /** Takes the runner's own credentials out of a text. */

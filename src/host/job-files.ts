@@ -1,11 +1,13 @@
+import { readdir, stat, writeFile } from 'node:fs/promises';
 import { isAbsolute, join, relative, resolve, sep } from 'node:path';
-import { eventsFile, jobDir } from '../core/paths.ts';
+import { eventsFile, hookEnvDir, jobDir } from '../core/paths.ts';
 import type { JobFiles, Ledger } from '../core/ports.ts';
 import type { Scrub } from '../core/scrub.ts';
 import { JobId } from '../shapes/ids.ts';
 import { createBlobs } from './blobs.ts';
 import { makeFolder, writeDurably } from './durable-file.ts';
 import { createEvents } from './events.ts';
+import { ifThere } from './if-there.ts';
 import { removeRecord, writeRecord } from './records.ts';
 import { createTranscript } from './transcript-store.ts';
 
@@ -30,6 +32,21 @@ export async function openJobFiles(home: string, job: string, { ledger, scrub }:
     events: createEvents(join(dir, eventsFile), { scrub }),
     writeRecord: (record) => writeRecord(dir, record),
     removeRecord: () => removeRecord(dir),
+    async emptyEnvFile(hook) {
+      await makeFolder(join(dir, hookEnvDir));
+      const path = join(dir, hookEnvDir, `${hook}.sh`);
+      await writeFile(path, '', { mode: 0o600 });
+      return path;
+    },
+    async envFiles() {
+      const names = (await ifThere(readdir(join(dir, hookEnvDir)))) ?? [];
+      const paths = names
+        .filter((name) => /^\d+\.sh$/.test(name))
+        .sort((a, b) => parseInt(a, 10) - parseInt(b, 10))
+        .map((name) => join(dir, hookEnvDir, name));
+      const sizes = await Promise.all(paths.map(async (path) => (await ifThere(stat(path)))?.size ?? 0));
+      return paths.filter((_, n) => sizes[n]! > 0);
+    },
     async keepResult(name, bytes) {
       const path = resolve(dir, name);
       if (!isBelow(dir, path)) throw new Error(`A result of job ${id} must be kept below its folder, not at ${path}`);

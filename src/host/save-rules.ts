@@ -2,39 +2,55 @@ import { lstat, mkdir, readFile, realpath, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { applyEdits, modify } from 'jsonc-parser';
 import type { Files, SavedRules } from '../core/ports.ts';
+import type { Destination, SettingsChange } from '../shapes/permission-update.ts';
 import { errorCode } from './durable-file.ts';
 import { ifThere } from './if-there.ts';
 import { type JsonObject, parseJson, pathText } from './json-file.ts';
+import { gitRoot } from './trust.ts';
 
 /** Takes a lock and returns the function that gives it back; `undefined`: somebody else has it just now. */
 export type TryLock = (path: string) => Promise<(() => void) | undefined>;
 
 const FOLDER = '.claude';
-const FILE = 'settings.local.json';
-const LIST = ['permissions', 'allow'] as const;
 /** Whoever has the lock needs it for a moment only. */
 const PATIENCE_MS = 10_000;
 const LOOK_MS = 25;
+
+type Doors = { files: Pick<Files, 'write'>; tryLock: TryLock };
+
+/** Where settings lie that a job may change: its workspace, and the folder of the user's settings. Absolute. */
+type ChangeablePlaces = { dir: string; userConfig: string };
 
 /**
  * Adds allow rules to a workspace's own settings, `.claude/settings.local.json`. What stands there stays as it is, with
  * its comments and its format; a rule that is there already is not added. Several savers at once lose nothing. What can't
  * be done safely is not done, and the answer says why.
  */
-export async function saveRules(
-  dir: string,
-  rules: readonly string[],
-  { files, tryLock }: { files: Pick<Files, 'write'>; tryLock: TryLock },
+export function saveRules(dir: string, rules: readonly string[], doors: Doors): Promise<SavedRules> {
+  const add: SettingsChange = { kind: 'add', list: 'allow', values: [...rules] };
+  return changeSettings('localSettings', [add], { dir, userConfig: '' }, doors);
+}
+
+/** The same for any change of the permissions in any settings file that is the user's own; all of them or none. */
+export async function changeSettings(
+  destination: Exclude<Destination, 'session'>,
+  changes: readonly SettingsChange[],
+  { dir, userConfig }: ChangeablePlaces,
+  { files, tryLock }: Doors,
 ): Promise<SavedRules> {
-  const file = join(dir, FOLDER, FILE);
+  const isUsers = destination === 'userSettings';
+  const folder = isUsers ? userConfig : join(destination === 'localSettings' ? (gitRoot(dir) ?? dir) : dir, FOLDER);
+  const name = destination === 'localSettings' ? 'settings.local.json' : 'settings.json';
+  const file = join(folder, name);
   try {
-    const objection = await elsewhere(dir);
+    // The user's own file may well be a link to where they keep such files.
+    const objection = isUsers ? undefined : await elsewhere(dir, [folder, file]);
     if (objection !== undefined) return { kind: 'refused', file, why: objection };
-    await mkdir(join(dir, FOLDER), { recursive: true });
-    const release = await untilLocked(join(dir, FOLDER, `.${FILE}.lock`), tryLock);
-    if (!release) return { kind: 'refused', file, why: `another program keeps its lock .${FILE}.lock; try again` };
+    await mkdir(folder, { recursive: true });
+    const release = await untilLocked(join(folder, `.${name}.lock`), tryLock);
+    if (!release) return { kind: 'refused', file, why: `another program keeps its lock .${name}.lock; try again` };
     try {
-      return await addTo(file, rules, files);
+      return await change(file, changes, files);
     } finally {
       release();
     }
@@ -44,10 +60,9 @@ export async function saveRules(
 }
 
 /** A folder that somebody made lead elsewhere would carry a rule for this workspace to other places. */
-async function elsewhere(dir: string): Promise<string | undefined> {
+async function elsewhere(dir: string, paths: readonly string[]): Promise<string | undefined> {
   if (!(await ifThere(stat(dir)))?.isDirectory()) return `there is no folder ${dir} any more`;
-  const folder = join(dir, FOLDER);
-  for (const path of [folder, join(folder, FILE)]) {
+  for (const path of paths) {
     const found = await ifThere(lstat(path));
     if (found?.isSymbolicLink()) return `${path} is a link to ${await target(path)}; put a real one in its place`;
   }
@@ -66,23 +81,82 @@ async function untilLocked(path: string, tryLock: TryLock): Promise<(() => void)
   }
 }
 
-async function addTo(file: string, rules: readonly string[], files: Pick<Files, 'write'>): Promise<SavedRules> {
+async function change(
+  file: string,
+  changes: readonly SettingsChange[],
+  files: Pick<Files, 'write'>,
+): Promise<SavedRules> {
   const old = (await ifThere(readFile(file, 'utf8'))) ?? '';
   const bom = old.startsWith('\ufeff') ? '\ufeff' : '';
-  const text = old.slice(bom.length);
-  const before = text.trim() === '' ? {} : valueOf(text, file);
-  if (typeof before === 'string') return { kind: 'refused', file, why: before };
-  const known = allowed(before);
-  if (known === undefined) return { kind: 'refused', file, why: `its ${pathText(LIST)} is no list of rules` };
-  const fresh = [...new Set(rules)].filter((rule) => !known.includes(rule));
-  if (fresh.length === 0) return { kind: 'saved', file, added: [] };
-  const next = withRules(text.trim() === '' ? '{}\n' : text, fresh);
+  const before = old.slice(bom.length);
+  const refused = (why: string): SavedRules => ({ kind: 'refused', file, why });
+  let text = before.trim() === '' ? '{}\n' : before;
+  const added: string[] = [];
+  for (const one of changes) {
+    const step = applied(text, one, file);
+    if (typeof step === 'string') return refused(step);
+    text = step.text;
+    added.push(...step.added);
+  }
+  if (text !== before && !(before.trim() === '' && text === '{}\n')) await files.write(file, bom + text);
+  return { kind: 'saved', file, added };
+}
+
+/** The text with one change in it and what was added to a list, or why it can't be changed. */
+function applied(text: string, one: SettingsChange, file: string): { text: string; added: string[] } | string {
+  const value = valueOf(text, file);
+  if (typeof value === 'string') return value;
+  const path = ['permissions', one.kind === 'mode' ? 'defaultMode' : one.list];
+  const old = valueAt(value, path);
+  if (old === 'odd' || (one.kind !== 'mode' && old !== undefined && !isTexts(old)))
+    return `its ${pathText(path)} is no list of ${path[1] === 'additionalDirectories' ? 'folders' : 'rules'}`;
+  const next = wanted(one, isTexts(old) ? old : []);
+  if (JSON.stringify(next) === JSON.stringify(old ?? [])) return { text, added: [] };
+  const changed = edited(text, path, one, isTexts(old) ? old : [], next);
   // An odd file may hold a key twice: only what reads back as meant is written.
-  const after = valueOf(next, file);
-  const isMeant = typeof after !== 'string' && JSON.stringify(allowed(after)) === JSON.stringify([...known, ...fresh]);
-  if (!isMeant) return { kind: 'refused', file, why: 'it holds keys twice; put them together first' };
-  await files.write(file, bom + next);
-  return { kind: 'saved', file, added: fresh };
+  const after = valueOf(changed, file);
+  const isMeant = typeof after !== 'string' && JSON.stringify(valueAt(after, path)) === JSON.stringify(next);
+  if (!isMeant) return 'it holds keys twice; put them together first';
+  const added = isTexts(next) ? next.filter((entry) => !isTexts(old) || !old.includes(entry)) : [];
+  return { text: changed, added };
+}
+
+function wanted(one: SettingsChange, old: readonly string[]): string[] | string {
+  switch (one.kind) {
+    case 'mode':
+      return one.mode;
+    case 'add':
+      return [...old, ...new Set(one.values.filter((entry) => !old.includes(entry)))];
+    case 'remove':
+      return old.filter((entry) => !one.values.includes(entry));
+    case 'replace':
+      return [...new Set(one.values)];
+  }
+}
+
+/** Entry by entry where that is possible, so that comments between the others stay. */
+function edited(
+  text: string,
+  path: readonly string[],
+  one: SettingsChange,
+  old: readonly string[],
+  next: string[] | string,
+): string {
+  const edit = (rest: string, at: (string | number)[], value: unknown): string =>
+    applyEdits(rest, modify(rest, at, value, { formattingOptions: formatOf(text) }));
+  if (one.kind === 'add' && isTexts(next))
+    return next.slice(old.length).reduce((rest, entry) => edit(rest, [...path, -1], entry), text);
+  if (one.kind !== 'remove') return edit(text, [...path], next);
+  return old.reduceRight(
+    (rest, entry, at) => (one.values.includes(entry) ? edit(rest, [...path, at], undefined) : rest),
+    text,
+  );
+}
+
+function formatOf(text: string): { insertSpaces: boolean; tabSize: number; eol: string } {
+  const indent = /\n([ \t]+)\S/.exec(text)?.[1] ?? '  ';
+  const tabs = indent.startsWith('\t');
+  return { insertSpaces: !tabs, tabSize: tabs ? 1 : indent.length, eol: text.includes('\r\n') ? '\r\n' : '\n' };
 }
 
 /** The value of a file, or why it can't be read. */
@@ -94,21 +168,12 @@ function valueOf(text: string, file: string): JsonObject | string {
   return line === undefined ? what : `line ${line}: ${what}`;
 }
 
-/** The rules that stand there; `undefined`: something else stands in their place. */
-function allowed(value: JsonObject): string[] | undefined {
-  const permissions = value[LIST[0]] ?? {};
-  if (typeof permissions !== 'object' || Array.isArray(permissions)) return undefined;
-  const list = 'allow' in permissions ? permissions.allow : [];
-  return Array.isArray(list) && list.every((one) => typeof one === 'string') ? list : undefined;
+/** What stands at a path of two keys; `odd`: the first one holds no object. */
+function valueAt(value: JsonObject, [first, second]: readonly string[]): unknown {
+  const outer = value[first!] ?? {};
+  if (typeof outer !== 'object' || Array.isArray(outer)) return 'odd';
+  return (outer as JsonObject)[second!];
 }
 
-function withRules(text: string, rules: readonly string[]): string {
-  const indent = /\n([ \t]+)\S/.exec(text)?.[1] ?? '  ';
-  const formattingOptions = {
-    insertSpaces: !indent.startsWith('\t'),
-    tabSize: indent.startsWith('\t') ? 1 : indent.length,
-    eol: text.includes('\r\n') ? '\r\n' : '\n',
-  };
-  const end = [...LIST, -1];
-  return rules.reduce((rest, rule) => applyEdits(rest, modify(rest, end, rule, { formattingOptions })), text);
-}
+const isTexts = (value: unknown): value is string[] =>
+  Array.isArray(value) && value.every((one) => typeof one === 'string');

@@ -10,6 +10,7 @@ import { errorCode, makeFolder, syncFolder } from './durable-file.ts';
 import { ageOf, currentIdentity, isAlive, ProcessIdentity } from './identity.ts';
 import { ifThere } from './if-there.ts';
 import { killSession, killTree, MARK } from './kill-tree.ts';
+import { COMPLAINTS, preludes } from './preludes.ts';
 import { readTail } from './read-output.ts';
 import { watchUntil } from './watch-until.ts';
 
@@ -23,12 +24,13 @@ const PROGRESS_BYTES = 400;
 /** A supervisor that has not said the end of its killed command after this time is killed itself. */
 const PATIENCE_MS = 5_000;
 
+/** So much of what the files ahead of a command complained about is told, in bytes. */
+const COMPLAINT_BYTES = 500;
+
 /** Begins the names of the files by which supervisors are allowed to start; the boot id follows. */
 export const TICKET = 'ticket-';
 /** The program of every supervisor. */
 export const SCRIPT = fileURLToPath(new URL('./supervisor.sh', import.meta.url));
-
-const DEFAULT_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
 const SupervisorRecord = ProcessIdentity.extend({ mark: z.string() });
 type SupervisorRecord = z.infer<typeof SupervisorRecord>;
@@ -48,7 +50,8 @@ export async function start(dir: string, spec: ShellSpec, sh = '/bin/sh'): Promi
   await makeFolder(dir);
   const self = currentIdentity();
   await writeFile(join(dir, 'command'), spec.command, { mode: 0o600 });
-  await writeFile(join(dir, 'prelude'), prelude(dir, spec.env), { mode: 0o600 });
+  for (const [name, text] of Object.entries(preludes(dir, spec)))
+    await writeFile(join(dir, name), text, { mode: 0o600 });
   const name = `${TICKET}${self.bootId}.${randomUUID()}`;
   const ticket = await open(join(dir, name), 'wx', 0o600);
   try {
@@ -202,28 +205,9 @@ async function check(spec: ShellSpec): Promise<void> {
   if (!place.isDirectory()) throw new Error(`The working directory ${spec.cwd} is no directory.`);
 }
 
-/**
- * What bash runs before the command: variables that the supervisor needed for itself get the command's values, and the
- * last working directory is written down unless the command sets an EXIT trap itself.
- */
-function prelude(dir: string, env: Record<string, string>): string {
-  const bashEnv = env['BASH_ENV'];
-  const lines = [
-    `PATH=${quoted(env['PATH'] ?? DEFAULT_PATH)}`,
-    bashEnv === undefined ? 'unset BASH_ENV' : `BASH_ENV=${quoted(bashEnv)}`,
-    `trap ${quoted(`{ pwd -P >${quoted(join(dir, 'cwd'))}; } 2>/dev/null`)} EXIT`,
-    bashEnv === undefined ? '' : 'if [ -r "$BASH_ENV" ]; then . "$BASH_ENV"; fi',
-  ];
-  return `${lines.join('\n')}\n`;
-}
-
 /** The command's environment without the mark, so that a kill by the mark spares the supervisor. */
 function supervisorEnv(env: Record<string, string>): Record<string, string> {
   return Object.fromEntries(Object.entries(env).filter(([name]) => name !== MARK));
-}
-
-function quoted(text: string): string {
-  return `'${text.replaceAll("'", "'\\''")}'`;
 }
 
 /**
@@ -251,7 +235,8 @@ async function readExit(dir: string): Promise<ShellExit | undefined> {
   if (record === undefined) return undefined;
   const signal = signalOf(record.code);
   const cwd = (await ifThere(readFile(join(dir, 'cwd'), 'utf8')))?.replace(/\n$/, '');
-  return { ...record, ...(signal !== undefined && { signal }), ...(cwd && { cwd }) };
+  const setup = (await ifThere(readTail(join(dir, COMPLAINTS), COMPLAINT_BYTES)))?.tail.trim();
+  return { ...record, ...(signal !== undefined && { signal }), ...(cwd && { cwd }), ...(setup && { setup }) };
 }
 
 /** The shell's way to say a signal; `exit 143` looks the same. */

@@ -141,6 +141,7 @@ export function mergeRules(layers: readonly RuleLayer[], at: { trusted: boolean;
   }
   rules.mode = stricter.reduce(stricterMode, mode ?? 'default');
   rules.directories = [...new Set(rules.directories)];
+  if (managedOnly) rules.managedOnly = true;
   return rules;
 }
 
@@ -178,7 +179,8 @@ function stricterMode(mode: Mode, wanted: Mode): Mode {
   return strictness[wanted] > strictness[mode] ? wanted : mode;
 }
 
-function absolute(path: string, { root, home }: { root: string; home: string }): string {
+/** A folder as settings name it: relative to the workspace, or to the home folder with a `~`. */
+export function absolute(path: string, { root, home }: { root: string; home: string }): string {
   if (path === '~' || path.startsWith('~/')) return normalisePath(`${home}/${path.slice(2)}`);
   return normalisePath(joinPath(root, path));
 }
@@ -250,5 +252,6 @@ export function sourceText(source: RuleSource): string {
     user: 'user settings',
     session: 'an answer given in this job',
   };
+  if (source.hook !== undefined) return `PermissionRequest hook ${source.hook}`;
   return source.file === undefined ? names[source.kind] : `${names[source.kind]} (${source.file})`;
 }

@@ -54,7 +54,14 @@ export type Done = {
 } & ({ result: ResultRef; dropped?: undefined } | { result?: undefined; dropped: Dropped });
 
 /** What the workflow learned since the last pass of a call. */
-export type Known = { resume?: Sha; grant?: Answer; outcome?: Outcome; alone?: boolean };
+export type Known = {
+  resume?: Sha;
+  grant?: Answer;
+  outcome?: Outcome;
+  alone?: boolean;
+  /** The changes of permissions that its hooks asked for are made. */
+  updated?: true;
+};
 
 export type ToolInput = {
   agent: Sha;
@@ -76,4 +83,6 @@ export type ToolResult = { spent?: Micros } & (
   | { kind: 'ask'; prompt: Prompt; resume: Sha }
   | { kind: 'effect'; effect: Effect; resume: Sha }
   | { kind: 'alone'; resume: Sha }
+  /** Hooks that allowed the call want permissions changed, blob: `HookUpdates[]`. It goes on in the `mode` it was asked in. */
+  | { kind: 'update'; updates: Sha; mode: Mode; resume: Sha }
 );

@@ -92,6 +92,8 @@ export type HookOutcome = {
   /** What the model gets instead of the tool's output. */
   output?: unknown;
   context?: string;
+  /** A first input of the job, ahead of all others. */
+  prompt?: string;
   /** The turn ends after this; the text is the reason, for people. */
   stop?: string;
   /** For people. */
@@ -100,10 +102,22 @@ export type HookOutcome = {
   interrupt?: true;
   /** The model may try a denied call again. */
   retry?: true;
+  /** Changes of permissions that come with an allow, as the handler wrote them. */
+  updates?: unknown[];
+  /** The handler, as people know it; where its name has to be on record. */
+  by?: string;
 };
 
 /** What all handlers of one event came to together. */
-export type HookVerdict = Omit<HookOutcome, 'status' | 'error' | 'context' | 'message'> & {
+export type HookVerdict = Omit<
+  HookOutcome,
+  'status' | 'error' | 'context' | 'prompt' | 'message' | 'updates' | 'by'
+> & {
   contexts: string[];
   messages: string[];
+  prompts?: string[];
+  updates?: HookUpdates[];
 };
+
+/** The changes of permissions that one handler asks for; each entry is still to be read. */
+export type HookUpdates = { by: string; entries: unknown[] };

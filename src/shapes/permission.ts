@@ -13,6 +13,8 @@ export const RuleSource = z.object({
   kind: z.enum(['managed', 'cli', 'flagFile', 'local', 'project', 'user', 'session']),
   file: z.string().optional(),
   base: z.string(),
+  /** Of the kind `session`: the hook that gave it in place of a person. */
+  hook: z.string().optional(),
 });
 export type RuleSource = z.infer<typeof RuleSource>;
 
@@ -48,6 +50,8 @@ export const Rules = z.object({
   guarded: z.array(z.string()).optional(),
   /** `bypassPermissions` acts as `default`. */
   disableBypass: z.boolean(),
+  /** Managed settings let no allow rules and directories count but their own. */
+  managedOnly: z.boolean().optional(),
   warnings: z.array(Warning),
 });
 export type Rules = z.infer<typeof Rules>;

@@ -34,7 +34,7 @@ export const askUserQuestion = defineTool<AskUserQuestionInput>({
   name: 'AskUserQuestion',
   description,
   input: AskUserQuestionInput,
-  asks: true,
+  asks: 'answer',
   interrupt: 'cancel',
   runs: 'anywhere',
   isConcurrencySafe: () => true,

@@ -76,7 +76,8 @@ async function runCommand(input: BashInput, io: ToolIo): Promise<ToolOutput> {
   let run: ShellRun;
   try {
     const timeoutMs = movable ? Infinity : ran.timeoutMs;
-    run = await io.shell.start(io.dir, { ...ran, timeoutMs, cwd: io.cwd, env: io.env, mark: io.mark });
+    const setup = (await io.setup?.()) ?? [];
+    run = await io.shell.start(io.dir, { ...ran, timeoutMs, cwd: io.cwd, env: io.env, mark: io.mark, setup });
   } catch (error) {
     return refusal(`The command was not run. ${error instanceof Error ? error.message : String(error)}`);
   }
@@ -140,7 +141,8 @@ async function follow(run: ShellRun, ran: Ran, io: ToolIo, movable: boolean): Pr
 
 async function finished(outputPath: string, ran: Ran, exit: ShellExit, io: ToolIo): Promise<ToolOutput> {
   const report = await shellReport(io.shell, outputPath, ran, exit);
-  const output = { ...report, ...(await shownFiles(ran.command, report, io)) };
+  const shown = { ...report, ...(await shownFiles(ran.command, report, io)) };
+  const output = { ...shown, content: withComplaint(shown, exit.setup) };
   if (exit.cwd === undefined || exit.cwd === io.files.real(io.cwd)) return output;
   if (
     isInside(
@@ -153,6 +155,13 @@ async function finished(outputPath: string, ran: Ran, exit: ShellExit, io: ToolI
   const notice = `[The working directory is ${io.root} again: ${exit.cwd} is outside of the workspace.]`;
   const text = output.content === '' ? notice : `${output.content}\n\n${notice}`;
   return { ...output, cwd: io.root, content: text };
+}
+
+/** What failed in a hook's file ahead of the command is told with the result; the command has run all the same. */
+function withComplaint({ content, isError }: ShellReport, complaint: string | undefined): string {
+  if (complaint === undefined) return content;
+  const notice = `[The command ran, but what SessionStart hooks wrote to CLAUDE_ENV_FILE did not run as a whole: ${complaint}]`;
+  return (isError ? [content, notice] : [notice, content]).filter((part) => part !== '').join('\n');
 }
 
 /** Files that the model has seen by a command that only prints one, unless the output is too long to be shown. */

@@ -16,7 +16,7 @@ export const exitPlanMode = defineTool<ExitPlanModeInput>({
   name: 'ExitPlanMode',
   description,
   input: ExitPlanModeInput,
-  asks: true,
+  asks: 'approval',
   interrupt: 'cancel',
   runs: 'anywhere',
   brief: ({ plan }) => briefText(plan),
@@ -26,7 +26,7 @@ export const exitPlanMode = defineTool<ExitPlanModeInput>({
     io.mode === 'plan' ? undefined : 'You are not in plan mode, so there is nothing to leave. Go on with the work.',
   run: async ({ plan }, { said, jobMode }) => ({
     content: [
-      'A person approved the plan. Plan mode is over: carry it out now.',
+      'The plan is approved. Plan mode is over: carry it out now.',
       ...(said === undefined ? [] : [`They said: ${said}`]),
       `The approved plan:\n${plan}`,
     ].join('\n\n'),

@@ -38,6 +38,30 @@ describe('a handler', () => {
       { status: 'ok', input: { command: 'ls' }, context: 'rewritten' },
     ],
     [
+      'that allows for a person may want permissions changed, entry by entry',
+      'PermissionRequest',
+      specific('PermissionRequest', { decision: { behavior: 'allow', updatedPermissions: [{ type: 'x' }, 1] } }),
+      { status: 'ok', decision: 'allow', updates: [{ type: 'x' }, 1] },
+    ],
+    [
+      'that wants them changed must give a list',
+      'PermissionRequest',
+      specific('PermissionRequest', { decision: { behavior: 'allow', updatedPermissions: {} } }),
+      { status: 'error', error: 'hookSpecificOutput.decision.updatedPermissions of its output must be a list' },
+    ],
+    [
+      'that denies for a person changes none',
+      'PermissionRequest',
+      specific('PermissionRequest', { decision: { behavior: 'deny', message: 'no', updatedPermissions: [1] } }),
+      { status: 'ok', decision: 'deny', reason: 'no' },
+    ],
+    [
+      'may have a first input at the start',
+      'SessionStart',
+      specific('SessionStart', { initialUserMessage: 'begin here' }),
+      { status: 'ok', prompt: 'begin here' },
+    ],
+    [
       'of the old form approves',
       'PreToolUse',
       json({ decision: 'approve', reason: 'old' }),

@@ -1,12 +1,14 @@
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { CrashWindow } from '../../src/host/crash-windows.ts';
 import { identityOf } from '../../src/host/identity.ts';
 import type { HookEvent } from '../../src/shapes/hook.ts';
+import type { JobConfig } from '../../src/shapes/job.ts';
+import type { Rules } from '../../src/shapes/permission.ts';
 import { appears } from '../support/appears.ts';
-import { hookBench, print, resultsOf } from '../support/hook-bench.ts';
+import { deny, hookBench, print, resultsOf, say } from '../support/hook-bench.ts';
 import { type Rig, rig, RULES } from '../support/rig.ts';
 
 const pauses = mkdtempSync(join(tmpdir(), 'nightshift-hook-pauses-'));
@@ -39,6 +41,12 @@ async function recorded(id: string, event: HookEvent): Promise<void> {
   await appears(join(top, own!, 'result'));
 }
 
+/** Under what rules a call meets an event at all. */
+function rulesFor(event: HookEvent): Partial<JobConfig> {
+  if (event === 'PermissionDenied') return { rules: deny('Bash') };
+  return event === 'PermissionRequest' || event === 'Notification' ? { rules: RULES } : {};
+}
+
 const isAlive = (pid: string): boolean => identityOf(Number(pid)) !== undefined;
 
 describe('a worker that is killed while hooks run', () => {
@@ -52,6 +60,8 @@ describe('a worker that is killed while hooks run', () => {
     ['Stop', 'one call', 1, 2],
     ['SessionEnd', 'one call', 1, 2],
     ['StopFailure', 'refused', 0, 2],
+    ['PermissionDenied', 'one call', 1, 2],
+    ['Notification', 'one call', 1, 2],
   ])('at %s', async (event, prompt, calls, asked) => {
     const bench = hookBench(r);
     const before = r.model.requests().length;
@@ -72,19 +82,23 @@ describe('a worker that is killed while hooks run', () => {
         ),
         ...(event === 'PreToolUse' ? [] : [bench.hook('PreToolUse', 'echo x >> pre.txt')]),
       ],
-      event === 'PermissionRequest' ? { rules: RULES } : {},
+      rulesFor(event),
     );
     const pid = await appears(bench.path('pid'));
     await recorded(id, event);
     await r.killWorkers();
     expect(isAlive(pid)).toBe(true);
     await r.startWorker();
+    if (event === 'Notification') {
+      await appears(bench.path('again.txt'));
+      await r.client.signal(id, 'answerPermission', { id: `${id}:1`, behavior: 'allow' });
+    }
     await r.settled(id);
 
     expect(isAlive(pid)).toBe(false);
     expect(bench.lines('finished.txt')).toEqual(['x']);
     expect(bench.lines('again.txt')).toEqual(['x']);
-    expect(bench.lines('out.txt')).toHaveLength(calls);
+    expect(bench.lines('out.txt')).toHaveLength(event === 'PermissionDenied' ? 0 : calls);
     expect(await resultsOf(r, id)).toHaveLength(calls);
     expect(bench.lines('pre.txt')).toHaveLength(event === 'PreToolUse' ? 0 : calls);
     expect(r.model.requests().length - before).toBe(asked);
@@ -121,4 +135,41 @@ describe('a worker that is killed between hooks and their call', () => {
     expect(bench.lines('post.txt')).toEqual(['x']);
     expect((await resultsOf(r, id)).map((result) => result.is_error ?? false)).toEqual([false]);
   });
+});
+
+describe('a worker that is killed while a hook that allows gives a rule with it', () => {
+  it.each<CrashWindow>(['hook.result-written', 'tool.given-back', 'file.before-rename', 'tool.claimed'])(
+    'at %s: hook, rule and call are there once',
+    async (window) => {
+      const bench = hookBench(r);
+      writeFileSync(join(pauses, window), '');
+      const rule = { type: 'addRules', rules: [{ toolName: 'Bash', ruleContent: 'echo:*' }], behavior: 'allow' };
+      const updatedPermissions = [{ ...rule, destination: 'localSettings' }];
+      const id = await bench.start(
+        'one call',
+        [
+          bench.hook(
+            'PermissionRequest',
+            `echo x >> asked.txt\n${say('PermissionRequest', { decision: { behavior: 'allow', updatedPermissions } })}`,
+          ),
+        ],
+        { rules: RULES },
+      );
+      await appears(join(pauses, `${window}.held`));
+      await r.killWorkers();
+      rmSync(join(pauses, `${window}.held`));
+      await r.startWorker();
+      await r.settled(id);
+
+      expect(bench.lines('asked.txt')).toEqual(['x']);
+      expect(bench.lines('out.txt')).toEqual(['ran']);
+      const { rules } = (await r.record(id)).state;
+      const held = JSON.parse(Buffer.from(await r.client.store.blobs(id).get(rules)).toString()) as Rules;
+      expect(held.allow.map(({ text }) => text)).toEqual(['Bash(echo:*)']);
+      expect(JSON.parse(readFileSync(bench.path('.claude/settings.local.json'), 'utf8'))).toEqual({
+        permissions: { allow: ['Bash(echo:*)'] },
+      });
+      expect(readdirSync(bench.path('.claude'))).toEqual(['settings.local.json']);
+    },
+  );
 });

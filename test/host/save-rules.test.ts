@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import {
   mkdirSync,
   mkdtempSync,
@@ -13,7 +14,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createFiles } from '../../src/host/files.ts';
-import { saveRules } from '../../src/host/save-rules.ts';
+import { changeSettings, saveRules } from '../../src/host/save-rules.ts';
 import { runTs } from '../support/run-ts.ts';
 
 const free = { files: createFiles(), tryLock: () => Promise.resolve(() => undefined) };
@@ -114,5 +115,66 @@ describe('rules that are kept', () => {
       kind: 'refused',
       why: expect.stringContaining('no folder') as string,
     });
+  });
+});
+
+describe('changes of permissions in a settings file', () => {
+  const places = (): { dir: string; userConfig: string } => ({ dir, userConfig: join(dir, 'user') });
+
+  it('keep comments and all else, entry by entry', async () => {
+    put('{\n  "permissions": {\n    "allow": [\n      "A", // first\n      "B",\n      "C" // last\n    ]\n  }\n}\n');
+    const remove = { kind: 'remove', list: 'allow', values: ['B', 'nothing'] } as const;
+    const changes = [{ ...remove, values: [...remove.values] }, { kind: 'mode', mode: 'plan' } as const];
+    expect(await changeSettings('localSettings', changes, places(), free)).toMatchObject({ kind: 'saved', file });
+    const now = text();
+    expect(now).toContain('// first');
+    expect(now).not.toContain('"B"');
+    expect(JSON.parse(now.replace(/\/\/.*/g, ''))).toEqual({ permissions: { allow: ['A', 'C'], defaultMode: 'plan' } });
+    await changeSettings('localSettings', changes, places(), free);
+    expect(text()).toBe(now);
+  });
+
+  it('put a list in the place of another, and take the last entry of one', async () => {
+    put('{"permissions":{"deny":["A"],"additionalDirectories":["/x"]}}');
+    await changeSettings(
+      'localSettings',
+      [
+        { kind: 'replace', list: 'deny', values: ['B', 'B', 'C'] },
+        { kind: 'remove', list: 'additionalDirectories', values: ['/x'] },
+        { kind: 'remove', list: 'ask', values: ['Q'] },
+      ],
+      places(),
+      free,
+    );
+    expect(JSON.parse(text())).toEqual({ permissions: { deny: ['B', 'C'], additionalDirectories: [] } });
+  });
+
+  it('are made all or not at all', async () => {
+    const old = '{"permissions":{"allow":["A"],"deny":"B"}}';
+    put(old);
+    const changes = [
+      { kind: 'add', list: 'allow', values: ['X'] } as const,
+      { kind: 'add', list: 'deny', values: ['Y'] } as const,
+    ].map((change) => ({ ...change, values: [...change.values] }));
+    const refused = await changeSettings('localSettings', changes, places(), free);
+    expect(refused).toMatchObject({ kind: 'refused', why: expect.stringContaining('permissions.deny') as string });
+    expect(text()).toBe(old);
+  });
+
+  it('go to the file that is read for a folder of a repository, and to that of the user, also by a link', async () => {
+    execFileSync('git', ['init', '-q', dir]);
+    const below = join(dir, 'packages', 'one');
+    mkdirSync(below, { recursive: true });
+    expect(await saveRules(below, ['Bash(x)'], free)).toMatchObject({ kind: 'saved', file });
+    mkdirSync(join(dir, 'user'));
+    writeFileSync(join(dir, 'dotfile.json'), '{}');
+    symlinkSync(join(dir, 'dotfile.json'), join(dir, 'user', 'settings.json'));
+    const change = { kind: 'add' as const, list: 'allow' as const, values: ['Bash(y)'] };
+    await changeSettings('userSettings', [change], places(), free);
+    expect(JSON.parse(readFileSync(join(dir, 'dotfile.json'), 'utf8'))).toEqual({
+      permissions: { allow: ['Bash(y)'] },
+    });
+    const project = await changeSettings('projectSettings', [change], { ...places(), dir: below }, free);
+    expect(project).toMatchObject({ kind: 'saved', file: join(below, '.claude', 'settings.json') });
   });
 });

@@ -39,6 +39,19 @@ async function answer(r: Rig, id: string, n: number, more: Partial<Answer> & { w
     ...input,
   });
 }
+/** Answers every question and gives a rule and a mode with it. */
+const generous = hook(
+  'PermissionRequest',
+  says('PermissionRequest', {
+    decision: {
+      behavior: 'allow',
+      updatedPermissions: [
+        { type: 'addRules', rules: [{ toolName: 'Edit' }], behavior: 'allow', destination: 'session' },
+        { type: 'setMode', mode: 'acceptEdits', destination: 'session' },
+      ],
+    },
+  }),
+);
 const begun = (r: Rig, id: string): Promise<unknown> => r.event(id, 'call.decided');
 const idle = async (r: Rig, id: string): Promise<void> => {
   for (;;) if ((await r.client.settle(id, AbortSignal.timeout(60_000))).status === 'idle') return;
@@ -69,6 +82,11 @@ export const scenarios: Record<string, Scenario> = {
       const { id: prompt } = await r.event(id, 'prompt.opened');
       await r.client.signal(id, 'answerPermission', { id: prompt, behavior: 'allow-always', by: 'somebody' });
     },
+  },
+  // Two at once: their changes of the rules follow one another.
+  'rules-of-a-hook': {
+    steps: [{ calls: ['/etc/hostname', '/etc/hosts'].map((path) => bash(`cat ${path}`)) }, { text: 'both read' }],
+    config: () => ({ rules: RULES, hooks: [generous] }),
   },
   'roll-over': {
     steps: [{ repeat: 12, calls: [bash('echo {{n}} >> rolled.txt')] }, { text: 'rolled over' }],
