@@ -236,4 +236,18 @@ export const scenarios: Record<string, Scenario> = {
     ],
     config: free,
   },
+  'idle-host': {
+    steps: [{ calls: [bash('sleep 1000', { run_in_background: true })] }, { text: 'it runs' }],
+    config: (dir) => ({ ...free(dir), stay: true }),
+    async drive(r, id) {
+      await idle(r, id);
+      const job = r.temporal.workflow.getHandle(id);
+      const shown = async (): Promise<string | undefined> => (await r.client.describe(id)).why;
+      await job.signal('waiting', { why: 'host', until: null, text: 'its host is away' });
+      while ((await shown()) !== 'host');
+      await job.signal('waiting', null);
+      while ((await shown()) !== undefined);
+      await r.client.cancel(id);
+    },
+  },
 };
