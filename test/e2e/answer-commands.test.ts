@@ -96,7 +96,7 @@ test('of two people who answer at once one is heard, and the other is told by wh
   expect(await c.json(['result', '--wait', 'both'])).toMatchObject({ status: 'done' });
 });
 
-test('all questions of all jobs are answered by one command', async () => {
+test('all questions of all jobs are answered by one command', { timeout: 180_000 }, async () => {
   await asking('several at once', 'bulk');
   await asking('two people', 'other');
   await expect.poll(async () => ((await c.json(['inbox'])) as unknown[]).length, { timeout: 60_000 }).toBe(3);
@@ -109,7 +109,7 @@ test('all questions of all jobs are answered by one command', async () => {
   expect(await c.json(['inbox'])).toEqual([]);
 });
 
-test('a question that is denied with --interrupt ends the turn', async () => {
+test('a question that is denied with --interrupt ends the turn', { timeout: 180_000 }, async () => {
   await asking('no further', 'further');
   expect(await told(['deny', '--interrupt', '--message', 'that is enough', 'further:1'])).toMatchObject([
     { accepted: true },
