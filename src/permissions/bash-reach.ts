@@ -55,7 +55,8 @@ export function mixesFolders({ commands, redirects }: BashAnalysis, ctx: Permiss
   );
 }
 
-function runsGit(command: BashCommand): boolean {
+/** Whether a command is one of git, also behind a wrapper or another program. */
+export function runsGit(command: BashCommand): boolean {
   return [...command.layers, ...command.beneath].some((words) => programName(words)?.replace(/^.*\//, '') === 'git');
 }
 

@@ -1,6 +1,6 @@
 import type { ShellRun, ToolIo, ToolOutput } from '../core/ports.ts';
 import { analyse } from '../permissions/bash.ts';
-import { type BashCommand, programName } from '../permissions/bash-analysis.ts';
+import { runsGit } from '../permissions/bash-reach.ts';
 import { refusal } from './paths.ts';
 import { unfinishedText } from './shell-report.ts';
 import { numberText } from './text.ts';
@@ -55,9 +55,5 @@ export async function movedToBackground(run: ShellRun, timeoutMs: number, io: To
 
 const runningText = ({ task }: ToolIo): string =>
   `Command running in background with ID: ${task.id}. Output is being written to: ${task.outputPath}`;
-
-/** Also behind a wrapper or another program. */
-const runsGit = ({ layers, beneath }: BashCommand): boolean =>
-  [...layers, ...beneath].some((words) => programName(words)?.replace(/^.*\//, '') === 'git');
 
 const isOff = (env: Record<string, string>): boolean => /^(1|true|yes|on)$/i.test(env[SWITCH] ?? '');
