@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
+import { once, setMaxListeners } from 'node:events';
 import { mkdirSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -88,6 +88,7 @@ export async function rig(
   );
   const workers: WorkerProcess[] = [];
   const following = new AbortController();
+  setMaxListeners(0, following.signal); // a test may wait for many events at once
   const log = join(top, 'worker.log');
 
   async function startWorker(env: Record<string, string> = {}): Promise<WorkerProcess> {

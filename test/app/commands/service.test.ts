@@ -1,7 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { writeFileSync } from 'node:fs';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { doctor } from '../../../src/app/commands/doctor.ts';
 import { down } from '../../../src/app/commands/down.ts';
@@ -12,26 +9,18 @@ import type { Check } from '../../../src/app/service/doctor-checks.ts';
 import { nodeCheck } from '../../../src/app/service/doctor-checks.ts';
 import { openHome } from '../../../src/app/service/home.ts';
 import type { ServiceStatus } from '../../../src/app/service/service-status.ts';
-import { stopService } from '../../../src/app/service/service.ts';
 import { captureIo } from '../../support/capture-io.ts';
-import { temporalProgram } from '../../support/temporal.ts';
+import { closeServiceHome, openServiceHome, standInWorker } from '../../support/stand-in-service.ts';
 
-const files = { worker: fileURLToPath(new URL('../../support/stand-in-worker.mjs', import.meta.url)) };
+const files = { worker: standInWorker };
 
 let root: string;
 let env: Env;
 
 beforeEach(async () => {
-  root = mkdtempSync(join(tmpdir(), 'nightshift-commands-'));
-  const { program } = await temporalProgram();
-  const { PATH, HOME } = process.env;
-  env = { PATH, HOME, NIGHTSHIFT_HOME: join(root, 'home'), NIGHTSHIFT_TEMPORAL_CLI: program };
+  ({ root, env } = await openServiceHome('commands'));
 });
-
-afterEach(async () => {
-  await stopService({ env, now: true });
-  rmSync(root, { recursive: true, force: true });
-});
+afterEach(() => closeServiceHome({ root, env }));
 
 type Jsonable = (options: { json: true }, io: ReturnType<typeof captureIo>) => Promise<number>;
 

@@ -1,20 +1,9 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  readdirSync,
-  readlinkSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, readdirSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
-import { tmpdir } from 'node:os';
 import type { Readable } from 'node:stream';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { distFile } from '../../../src/app/service/dist-file.ts';
 import { type Env, type Home, lookAtHome } from '../../../src/app/service/home.ts';
@@ -31,27 +20,19 @@ import type { EnsureOptions } from '../../../src/app/service/keeper-start.ts';
 import { serviceStatus } from '../../../src/app/service/service-status.ts';
 import { workerFolder } from '../../../src/app/service/worker-folder.ts';
 import { type ProcessIdentity, currentIdentity, isAlive, killIdentity } from '../../../src/host/identity.ts';
-import { temporalProgram, testServer } from '../../support/temporal.ts';
-
-const worker = fileURLToPath(new URL('../../support/stand-in-worker.mjs', import.meta.url));
+import { closeServiceHome, openServiceHome, standInWorker } from '../../support/stand-in-service.ts';
+import { testServer } from '../../support/temporal.ts';
 
 let root: string;
 let env: Env;
 
 beforeEach(async () => {
-  root = mkdtempSync(join(tmpdir(), 'nightshift-service-'));
-  const { program } = await temporalProgram();
-  const { PATH, HOME } = process.env;
-  env = { PATH, HOME, NIGHTSHIFT_HOME: join(root, 'home'), NIGHTSHIFT_TEMPORAL_CLI: program };
+  ({ root, env } = await openServiceHome('service'));
 });
-
-afterEach(async () => {
-  await stopService({ env, now: true });
-  rmSync(root, { recursive: true, force: true });
-});
+afterEach(() => closeServiceHome({ root, env }));
 
 const up = (options: Partial<EnsureOptions> = {}): Promise<Service> =>
-  ensureService({ env, files: { worker }, ...options });
+  ensureService({ env, files: { worker: standInWorker }, ...options });
 
 function processes({ state }: Service): { keeper: ProcessIdentity; server: ProcessIdentity; worker: ProcessIdentity } {
   const { keeper, server, worker } = state.record;
@@ -290,7 +271,7 @@ test('a server of the user’s own gets a worker only', async () => {
   expect(findOrphans(service.home)).toEqual({ servers: [], workers: [service.state.record.worker?.identity.pid] });
   expect(seenBy(service).address).toBe(server.address);
   const { TEMPORAL_ADDRESS: _, ...local } = env;
-  await expect(ensureService({ env: local, files: { worker } })).rejects.toThrow(
+  await expect(ensureService({ env: local, files: { worker: standInWorker } })).rejects.toThrow(
     /uses the server .* asks for a local one/,
   );
   await stopService({ env, now: true });
@@ -305,7 +286,7 @@ test('a server of the user’s own that does not answer is an error with the add
 test('the service keeps nothing of the shell that started it: no terminal, pipe or folder', async () => {
   const script = `
     const { ensureService } = await import(${JSON.stringify(distFile('src/app/service/service.js'))});
-    await ensureService({ env: process.env, files: { worker: ${JSON.stringify(worker)} } });`;
+    await ensureService({ env: process.env, files: { worker: ${JSON.stringify(standInWorker)} } });`;
   // Descriptors of any number are to be given up.
   const bash = 'exec 77>&1 251>&2; exec "$0" "$@"';
   const shell = spawn('/bin/bash', ['-c', bash, process.execPath, '--input-type=module', '-e', script], {

@@ -1,7 +1,3 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { Env } from '../../../src/app/service/home.ts';
 import { findOrphans } from '../../../src/app/service/orphans.ts';
@@ -15,23 +11,15 @@ import {
 } from '../../../src/app/service/service.ts';
 import { serviceStatus } from '../../../src/app/service/service-status.ts';
 import { isAlive, killIdentity } from '../../../src/host/identity.ts';
-import { temporalProgram } from '../../support/temporal.ts';
+import { closeServiceHome, openServiceHome, standInWorker } from '../../support/stand-in-service.ts';
 
-const worker = fileURLToPath(new URL('../../support/stand-in-worker.mjs', import.meta.url));
 let root: string;
 let env: Env;
 
 beforeEach(async () => {
-  root = mkdtempSync(join(tmpdir(), 'nightshift-standby-'));
-  const { program } = await temporalProgram();
-  const { PATH, HOME } = process.env;
-  env = { PATH, HOME, NIGHTSHIFT_HOME: join(root, 'home'), NIGHTSHIFT_TEMPORAL_CLI: program };
+  ({ root, env } = await openServiceHome('standby'));
 });
-
-afterEach(async () => {
-  await stopService({ env, now: true });
-  rmSync(root, { recursive: true, force: true });
-});
+afterEach(() => closeServiceHome({ root, env }));
 
 const pids = (service: Service): (number | undefined)[] => {
   const { worker, standby } = service.state.record;
@@ -49,7 +37,7 @@ const others = (than: (number | undefined)[]): Promise<(number | undefined)[]> =
   );
 
 test('a service with a standby keeps two workers, shows both, and replaces whichever dies', async () => {
-  const service = await ensureService({ env, files: { worker }, standby: true });
+  const service = await ensureService({ env, files: { worker: standInWorker }, standby: true });
   const first = pids(service);
   const status = await serviceStatus(env);
   expect(status.worker?.pid).toBe(first[0]);
@@ -68,7 +56,7 @@ test('a service with a standby keeps two workers, shows both, and replaces which
 });
 
 test('a running service is given a standby, once, and new variables reach both workers', async () => {
-  const alone = await ensureService({ env, files: { worker } });
+  const alone = await ensureService({ env, files: { worker: standInWorker } });
   expect(pids(alone)[1]).toBeUndefined();
   const both = await keepStandby(alone, () => undefined);
   expect(pids(both)[0]).toBe(pids(alone)[0]);
