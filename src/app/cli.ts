@@ -27,7 +27,11 @@ function currentFolder(): string {
 
 // Whoever reads our output may stop at any time (`| head -1`), and then there is nobody left to write for.
 for (const stream of [process.stdout, process.stderr]) {
-  stream.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1));
+  stream.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code === 'EPIPE') process.exit(0);
+    if (stream === process.stdout) process.stderr.write(`error: the output can't be written: ${error.message}\n`);
+    process.exit(1);
+  });
 }
 
 const code = await runProgram(process.argv.slice(2), io).catch((error: unknown) => {

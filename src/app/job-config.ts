@@ -101,7 +101,7 @@ export function requirePrice(model: string, limits: Partial<Limits>, priced: (mo
   if (limits.budget === undefined || priced(model)) return;
   throw usageError(
     `--max-usd can't be kept: the price of the model ${model} is not known`,
-    'Take a model with a known price, or leave --max-usd out and bound the job with --max-steps or --deadline.',
+    'Give its price with nightshift.prices in a settings file, take a model with a known one, or bound the job with --max-steps or --deadline instead.',
   );
 }
 

@@ -2,9 +2,11 @@ import { type CliError, unknownError, usageError } from './cli-error.ts';
 import { JobClient } from './client.ts';
 import { type Io, tell } from './io.ts';
 import { openStore } from './open-store.ts';
-import { homePath, lookAtHome, openHome } from './service/home.ts';
+import { LEAST_FREE, freeBytes, homePath, lookAtHome } from './service/home.ts';
 import { hasCredentials, modelVariables, namesOtherModel } from './service/model-variables.ts';
-import { connectClient, currentService, ensureService } from './service/service.ts';
+import { type Service, connectClient, currentService, ensureService } from './service/service.ts';
+import { size } from './text.ts';
+import { untilInterrupted } from './until-interrupted.ts';
 import { type Connected, TemporalDoor } from './temporal-door.ts';
 
 /** For `run` and `start`: brings the service up. Throws (2) when it has no credentials for the model. */
@@ -12,7 +14,7 @@ export async function openNewJobs(io: Io): Promise<JobClient> {
   const progress = (line: string): void => tell(io, line);
   const running = await currentService(io.env);
   if (running === undefined && !hasCredentials(modelVariables(io.env))) throw noCredentials(false);
-  const service = running ?? (await ensureService({ env: io.env, progress }));
+  const service = running ?? (await untilInterrupted(io, ensureService({ env: io.env, progress })));
   if (!service.credentials) throw noCredentials(hasCredentials(modelVariables(io.env)));
   if (namesOtherModel(service, io.env)) {
     tell(
@@ -29,7 +31,18 @@ export async function openJobs(io: Io): Promise<JobClient | undefined> {
   const home = lookAtHome(homePath(io.env));
   if (home === undefined) return undefined;
   const store = openStore(home.jobs);
+  warnOfDisk(home.home, io);
   return (await store.ids()).length === 0 ? undefined : new JobClient(store, new TemporalDoor(() => dial(io)));
+}
+
+/** It may be why nothing goes on, and then it has to be said where people look. */
+function warnOfDisk(home: string, io: Io): void {
+  const free = freeBytes(home);
+  if (free >= LEAST_FREE) return;
+  tell(
+    io,
+    `warning: the disk of ${home} is full (${size(free)} free); free some space, what waits for it goes on by itself`,
+  );
 }
 
 /** For what is about one job. Throws (3) when there is none of that id. */
@@ -39,11 +52,18 @@ export async function openKnownJob(io: Io, id: string): Promise<JobClient> {
   throw unknownError(`there is no job ${id}`, 'nightshift ls --all   # every job of this home');
 }
 
-/** A server that is up is enough: what people ask of jobs must not wait for a worker. */
+/** The jobs of a service that runs already, for what must start nothing. */
+export function servedJobs(service: Service, io: Io): JobClient {
+  return new JobClient(openStore(service.home.jobs), new TemporalDoor(() => reach(service, io)));
+}
+
+/** A server that is up is enough: what people ask of jobs must not wait for a worker, nor for room on the disk. */
 async function dial(io: Io): Promise<Connected> {
-  openHome(homePath(io.env));
   const progress = (line: string): void => tell(io, line);
-  const service = (await currentService(io.env)) ?? (await ensureService({ env: io.env, progress }));
+  return reach((await currentService(io.env)) ?? (await ensureService({ env: io.env, progress })), io);
+}
+
+async function reach(service: Service, io: Io): Promise<Connected> {
   const client = await connectClient(service, io.env);
   return { client, taskQueue: service.taskQueue, close: () => client.connection.close() };
 }

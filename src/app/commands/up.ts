@@ -10,6 +10,7 @@ import { currentService, ensureService, keepStandby, renewVariables } from '../s
 import { lastBuild } from '../service/last-build.ts';
 import { distFile } from '../service/dist-file.ts';
 import { misfitText, upgrade } from '../upgrade.ts';
+import { untilInterrupted } from '../until-interrupted.ts';
 import { statusText } from './status.ts';
 
 export type UpOptions = {
@@ -32,7 +33,7 @@ export async function up(options: UpOptions, io: Io): Promise<number> {
   if (options.foreground === true) return foreground(wanted, io);
   const before = lastBuild(io.env);
   const wasUp = (await currentService(io.env)) !== undefined;
-  const found = await ensureService(wanted);
+  const found = await untilInterrupted(io, ensureService(wanted));
   const workerFile = files?.worker ?? distFile('src/app/worker-main.js');
   const upgraded = await upgrade(found, { env: io.env, progress, patience: wait * 1000, workerFile });
   const renewed = await renewVariables(upgraded, io.env, progress);

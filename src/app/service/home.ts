@@ -44,14 +44,21 @@ const ID = /^[0-9a-f]{12}$/;
 /** Below this the first write of a database or a result is likely to fail, in bytes. */
 export const LEAST_FREE = 32 * 1024 * 1024;
 
-/** The folder of all state: `NIGHTSHIFT_HOME`, else `$XDG_STATE_HOME/nightshift`, else `~/.local/state/nightshift`. */
+/** The folder of all state: `NIGHTSHIFT_HOME`, else `$XDG_STATE_HOME/nightshift`, else `~/.local/state/nightshift`; throws HomeError for a relative `HOME`. */
 export function homePath(env: Env): string {
   const chosen = env['NIGHTSHIFT_HOME'];
   if (chosen) return resolve(chosen);
   const state = env['XDG_STATE_HOME'];
   // The XDG rules say that a relative path is to be ignored.
   if (state && isAbsolute(state)) return join(state, 'nightshift');
-  return join(env['HOME'] || homedir(), '.local', 'state', 'nightshift');
+  const user = env['HOME'] || homedir();
+  if (!isAbsolute(user)) {
+    throw new HomeError(
+      `HOME is ${JSON.stringify(user)}, which is no absolute path: it would be another folder wherever a command is called.`,
+      'Set HOME to an absolute path, or NIGHTSHIFT_HOME to the folder of nightshift.',
+    );
+  }
+  return join(user, '.local', 'state', 'nightshift');
 }
 
 /** The paths below a home; nothing is read or made. */

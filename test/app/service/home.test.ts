@@ -20,6 +20,7 @@ test('the home is named by its variable, else by XDG, else it lies below HOME', 
   expect(homePath({ NIGHTSHIFT_HOME: 'b', HOME: '/h' })).toBe(join(process.cwd(), 'b'));
   expect(homePath({ NIGHTSHIFT_HOME: '', XDG_STATE_HOME: '/x', HOME: '/h' })).toBe('/x/nightshift');
   expect(homePath({ XDG_STATE_HOME: 'relative', HOME: '/h' })).toBe('/h/.local/state/nightshift');
+  expect(() => homePath({ HOME: 'relative' })).toThrow('HOME is "relative", which is no absolute path');
 });
 
 test('a home is made for this user only and keeps its id', () => {
