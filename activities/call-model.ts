@@ -14,7 +14,7 @@ import type { ModelInput, ModelRequest, ModelResult, Reply } from '../src/shapes
 import { alive, type Life } from './alive.ts';
 import { liveText } from './live-text.ts';
 import { turnPlace, type TurnPlace } from './place.ts';
-import { readShared } from './read-blob.ts';
+import { readShared, readText } from './read-blob.ts';
 import { sealStep } from './seal-step.ts';
 import { isSilenced, stopFailureHooks, stopHooks, submittedNotes } from './turn-hooks.ts';
 
@@ -40,7 +40,7 @@ export async function callModel(hosts: Hosts, input: ModelInput): Promise<ModelR
       place,
       lead: leadOf(input, agent),
     });
-    announce(files, input, place);
+    await announce(files, input, place);
     if (submitted.stop !== undefined) {
       return { ...baseOf(sealed, 0), kind: 'stopped', why: 'hook', text: submitted.stop };
     }
@@ -59,7 +59,7 @@ export async function callModel(hosts: Hosts, input: ModelInput): Promise<ModelR
 
 /** A hook kept back all that there was to say: the answer that the turn had stands, else it ends. */
 async function silenced(files: JobFiles, input: ModelInput, place: StepPlace, why = ''): Promise<ModelResult> {
-  announce(files, input, place);
+  await announce(files, input, place);
   const base = baseOf(input, 0);
   if (input.step === 1 || input.head === null) return { ...base, kind: 'stopped', why: 'hook', text: why };
   const { message } = await files.transcript.read(input.head);
@@ -82,9 +82,14 @@ function leadOf(input: ModelInput, agent: Agent): Block[] {
   return input.after === 'max_tokens' ? [{ type: 'text', text: CUT_TEXT }] : [];
 }
 
-function announce(files: JobFiles, input: ModelInput, { turn, at }: StepPlace): void {
+async function announce({ blobs, events }: JobFiles, input: ModelInput, { turn, at }: StepPlace): Promise<void> {
   if (input.step > 1 || !input.append) return;
-  files.events.write({ at, kind: 'turn.started', turn, input: input.append.map((note) => note.kind).join(', ') });
+  const inputs = await Promise.all(
+    input.append.map(async ({ kind, body }) =>
+      kind === 'prompt' || kind === 'message' ? clipBytes(await readText(blobs, body), 200) : kind,
+    ),
+  );
+  events.write({ at, kind: 'turn.started', turn, input: inputs.join('\n') });
 }
 
 async function requestOf(files: JobFiles, agent: Agent, head: Sha | null): Promise<ModelRequest> {

@@ -27,6 +27,7 @@ type TurnHandle = ChildWorkflowHandle<typeof turn>;
 type Shown = { why?: JobMemo['why']; text?: string; until?: number };
 /** Answers and their fates that a job remembers. */
 const KEPT = 100;
+const INTERRUPTING = 'the turn is told to stop; a command that runs may end first';
 /** The place of a prompt in the order of asking, from its id. */
 const asNumber = (id: string): number => Number(id.slice(id.lastIndexOf(':') + 1));
 
@@ -55,6 +56,7 @@ export function openDesk(id: string, s: JobState, config: Sha): Desk {
   let waits: Shown | undefined;
   let away: Shown | undefined; // the host, while nothing runs but what it has in the background
   let interrupted = false;
+  let stopping = false; // the running turn was told to
   let published = '';
   let changes = 0; // of the open questions
   const inTurn = oneByOne('rules-in-turn'); // changes of the rules: each starts from what the last came to
@@ -76,6 +78,10 @@ export function openDesk(id: string, s: JobState, config: Sha): Desk {
   setHandler(messages.send, queue);
   setHandler(messages.interrupt, ({ now }) => {
     if (!child) interrupted = s.turnOpen; // between two runs of a turn: the next one hears of it
+    else if (!stopping && patched('interrupting')) {
+      stopping = true;
+      publish();
+    }
     tell((running) => running.signal(messages.stop, { why: 'interrupt', ...(now ? { now } : {}) }));
   });
   setHandler(messages.extend, (limits) => {
@@ -258,12 +264,14 @@ export function openDesk(id: string, s: JobState, config: Sha): Desk {
 
   function show(status: JobStatus, detail: Shown = {}): void {
     shown = { status, ...detail };
+    stopping = false;
     if (status !== 'idle') away = undefined;
     publish();
   }
 
   function status(): { status: JobStatus } & Shown {
     if (shown.status !== 'running') return { ...shown, ...away };
+    if (stopping) return { ...shown, why: 'interrupting', text: INTERRUPTING };
     const first = s.prompts[0];
     if (first) {
       const until = endOfWait(s.ladder ?? [], first);

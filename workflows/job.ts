@@ -4,7 +4,9 @@ import {
   ParentClosePolicy,
   condition,
   isCancellation,
+  log,
   makeContinueAsNewFunc,
+  patched,
   startChild,
   workflowInfo,
 } from '@temporalio/workflow';
@@ -15,7 +17,7 @@ import type { StopWhy, TurnResult, TurnState } from '../src/shapes/turn.ts';
 import { openDesk } from './desk.ts';
 import { tellUntold } from './tasks.ts';
 import { isLong } from './run-length.ts';
-import { closeJob, openJob, pinned, pinTo, TASK_TIMEOUT } from './steps.ts';
+import { closeJob, notify, openJob, pinned, pinTo, TASK_TIMEOUT } from './steps.ts';
 import type { turn } from './turn.ts';
 
 /**
@@ -92,13 +94,25 @@ export async function job(input: JobInput): Promise<JobEnd> {
       });
       keep(s, state.step, result.state);
       if (desk.unanswered) return { status: 'failed', why: 'permission', error: desk.unanswered };
-      return settle(s, result);
+      const end = settle(s, result);
+      if (!end && result.kind === 'stopped' && patched('turn.ended')) await tellEnd(result);
+      return end;
     } catch (error) {
       if (isCancellation(error)) throw error;
       return { status: 'failed', why: 'error', error: `The turn itself failed: ${String(error).slice(0, 500)}` };
     } finally {
       desk.turnEnded();
     }
+  }
+
+  /** Before the job shows itself idle, so that whoever follows it hears why. */
+  async function tellEnd({ why, text = '' }: Extract<TurnResult, { kind: 'stopped' }>): Promise<void> {
+    const how = why === 'interrupt' ? 'interrupted' : 'stopped';
+    const brief = text.slice(0, 200);
+    await notify({ event: { kind: 'turn.ended', turn: s.turn, how, brief } }).catch((error: unknown) => {
+      if (isCancellation(error)) throw error;
+      log.warn('the end of a turn was not told', { error: String(error) });
+    });
   }
 
   async function run(state: TurnState): Promise<TurnResult> {

@@ -21,13 +21,14 @@ export type LiveView = {
   rest(): string[];
 };
 
-export type LiveOptions = { width: number; paint: Paint };
+/** `told`: warnings that whoever follows the job has read already. */
+export type LiveOptions = { width: number; paint: Paint; told?: readonly string[] };
 
 /** A call that runs for so long is worth a line, in ms. */
 const LONG = 1_000;
 
 /** A view that folds events one by one. Events may come twice; what is there already is not printed again. */
-export function createLiveView(id: string, { width, paint }: LiveOptions): LiveView {
+export function createLiveView(id: string, { width, paint, told = [] }: LiveOptions): LiveView {
   const running = new Map<string, Running>();
   const ended = new Set<string>();
   const started = new Set<string>();
@@ -54,7 +55,7 @@ export function createLiveView(id: string, { width, paint }: LiveOptions): LiveV
       case 'job.opened':
         return [
           openingLine(event, id, width, paint),
-          ...event.warnings.map((text) => paint.yellow(`! ${oneLine(text)}`)),
+          ...event.warnings.filter((text) => !told.includes(text)).map((text) => paint.yellow(`! ${oneLine(text)}`)),
         ];
       case 'job.waiting':
         waits = { text: waitLine(event, event.at), until: event.until };
@@ -72,7 +73,7 @@ export function createLiveView(id: string, { width, paint }: LiveOptions): LiveV
         turn = event.turn;
         return turn === 1 ? [] : ['', paint.dim(cut(`> ${oneLine(event.input)}`, width))];
       case 'turn.ended':
-        return event.how === 'answer' ? [] : [...rest(), paint.yellow(cut(`‖ turn ended: ${event.how}`, width))];
+        return [...rest(), paint.yellow(cut(`‖ ${turnEnd(event)}`, width))];
       default:
         return takeStep(event);
     }
@@ -215,6 +216,10 @@ export function createLiveView(id: string, { width, paint }: LiveOptions): LiveV
     const time = startedAt === undefined ? [] : [duration(now - startedAt)];
     return paint.dim(cut(`· ${[...place, dollars(spent), ...time, what].join(' · ')}`, width));
   }
+}
+
+function turnEnd({ how, brief }: Extract<JobEvent, { kind: 'turn.ended' }>): string {
+  return `turn ended: ${how}${brief === '' ? '' : `, ${oneLine(brief)}`}`;
 }
 
 function callKey(event: { turn: number; step: number; index: number }): string {

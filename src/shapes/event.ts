@@ -21,8 +21,10 @@ export type JobEvent = { at: number } & (
   | { kind: 'job.waiting'; why: JobWhy; until: number | null; text: string }
   | { kind: 'job.resumed' }
   | { kind: 'job.closed'; status: JobStatus; why?: JobWhy; error?: string; spent: Micros }
+  /** `input`: the beginning of what people wrote; of other inputs, and in older files of all, only the kind. */
   | { kind: 'turn.started'; turn: number; input: string }
-  | { kind: 'turn.ended'; turn: number; how: string; brief: string }
+  /** Without an answer, while the job stays open. Other ends are told by the last `model.ended` or by `job.closed`. */
+  | { kind: 'turn.ended'; turn: number; how: 'interrupted' | 'stopped'; brief: string }
   | ({ kind: 'model.started'; attempt: number } & Place)
   | ({ kind: 'model.text'; text: string; thinking?: true } & Place)
   | ({

@@ -135,6 +135,8 @@ export type JobStatus = z.infer<typeof JobStatus>;
 export type JobWhy =
   | WaitWhy
   | 'permission'
+  /** Runs on until what can't be stopped has ended. */
+  | 'interrupting'
   | 'host'
   | 'limit'
   | 'turns'
