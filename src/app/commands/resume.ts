@@ -1,5 +1,4 @@
 import { limitOf } from '../../core/limits.ts';
-import type { JobState } from '../../shapes/job.ts';
 import type { Limits } from '../../shapes/limits.ts';
 import { refuseBelowJob } from '../below-job.ts';
 import { CliError, Exit, usageError } from '../cli-error.ts';
@@ -11,8 +10,8 @@ import { readConfig } from '../job-store.ts';
 import { type LimitFlags, parseLimits } from '../limit-flags.ts';
 import { openKnownJob } from '../open-jobs.ts';
 import { nextSteps } from '../render.ts';
-import { dollars, many } from '../text.ts';
 import { isPriced } from '../is-priced.ts';
+import { usedUp } from '../used-up.ts';
 
 /** `resume ID`: lets a job go on that has ended or waits, with higher limits where it ended at one. */
 export async function resume(id: string, options: LimitFlags & { json?: boolean }, io: Io): Promise<number> {
@@ -82,18 +81,5 @@ async function checkReopen(jobs: JobClient, info: JobInfo, limits: Partial<Limit
   if (limit !== undefined) {
     const hint = [...nextSteps(id, 'stopped', limit), 'A number is the new total; a deadline counts from now.'];
     throw usageError(`${id} would stop at once: ${usedUp(limit, state)}`, hint.join('\n'));
-  }
-}
-
-function usedUp(limit: NonNullable<ReturnType<typeof limitOf>>, state: JobState): string {
-  switch (limit) {
-    case 'turns':
-      return `it has used ${many(state.turn, 'turn')}`;
-    case 'steps':
-      return `it has used ${many(state.steps, 'step')}`;
-    case 'usd':
-      return `it has spent ${dollars(state.spent)}`;
-    case 'deadline':
-      return 'its deadline has passed';
   }
 }
