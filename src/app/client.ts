@@ -9,6 +9,7 @@ import { CliError, Exit, isServiceError, unknownError } from './cli-error.ts';
 import { type JobInfo, endedJob, isSettled, lostJob, openJob } from './job-info.ts';
 import { type JobStore, readConfig } from './job-store.ts';
 import { type TemporalDoor, isAlreadyStarted, isNotFound, isUnanswered } from './temporal-door.ts';
+import { type Trouble, troubleOf } from './trouble.ts';
 
 const JOB = 'job';
 /** A query needs a worker, and there may be none. In ms. */
@@ -94,6 +95,31 @@ export class JobClient {
       if (known !== undefined) jobs.set(id, known);
     }
     return [...jobs.values()].sort((a, b) => b.startedAt - a.startedAt || a.id.localeCompare(b.id));
+  }
+
+  /** The jobs that are open, in no order; the folders of those that have ended are not looked at. */
+  async open(): Promise<JobInfo[]> {
+    return [...(await this.#listOpen()).values()];
+  }
+
+  /** What holds up a job though it says that it runs; `undefined` when it goes on, or does not run. It needs no worker. */
+  async trouble(info: Pick<JobInfo, 'id' | 'status'>): Promise<Trouble | undefined> {
+    if (info.status !== 'running') return undefined;
+    try {
+      return await this.#door.call(async ({ client }) => {
+        const look = async (id: string) => (await client.workflow.getHandle(id).describe()).raw;
+        const job = await look(info.id);
+        const children = (job.pendingChildren ?? []).flatMap(({ workflowId }) => workflowId ?? []);
+        const all = [job, ...(await Promise.all(children.map(look)))];
+        return troubleOf(
+          all.flatMap(({ pendingActivities }) => pendingActivities ?? []),
+          this.#now(),
+        );
+      });
+    } catch (error) {
+      if (isNotFound(error)) return undefined;
+      throw error;
+    }
   }
 
   /** What the job itself says, `undefined` when no worker answers in time. */

@@ -6,6 +6,8 @@ import { type Io, tell } from './io.ts';
 import type { JobInfo } from './job-info.ts';
 import { type LiveView, createLiveView } from './live-view.ts';
 import { paintFor } from './paint.ts';
+import { nextSteps, statusText } from './render.ts';
+import { watchTrouble } from './watch-trouble.ts';
 
 /** How following ended: the job settled, or the person left. */
 export type Followed = { kind: 'settled'; info: JobInfo } | { kind: 'detached' };
@@ -27,8 +29,11 @@ export async function followEvents(
     stop.abort();
   });
   let limit = '';
+  let latest: JobInfo | undefined;
   const settled = jobs.settle(id, stop.signal, {
-    onInfo: ({ status, why, text = '' }) => {
+    onInfo: (info) => {
+      latest = info;
+      const { status, why, text = '' } = info;
       if (status !== 'waiting' || why !== 'limit' || text === limit) return;
       limit = text;
       view.say(`${text}; it goes on with more: nightshift resume ${id} --max-usd X --max-steps N`);
@@ -39,6 +44,11 @@ export async function followEvents(
   const ending = settled.then(
     () => stop.abort(),
     () => stop.abort(),
+  );
+  const endTrouble = watchTrouble(
+    jobs,
+    () => latest,
+    (text) => view.say(text),
   );
   const silent = setTimeout(() => view.say('no worker has taken the job yet: nightshift status'), SILENT_AFTER);
   try {
@@ -58,20 +68,25 @@ export async function followEvents(
     throw error;
   } finally {
     clearTimeout(silent);
+    endTrouble();
     stop.abort();
     restore();
   }
 }
 
-/** Follows a job for a person: lines on stderr, on a terminal with a live part below them. */
+/** Follows a job for a person: lines on stderr, on a terminal with a live part below them. `told`: warnings that were read before. */
 export async function followForPeople(
   jobs: JobClient,
   id: string,
   io: Io,
-  out: Writable = io.stderr,
+  { out = io.stderr, told = [] }: { out?: Writable; told?: readonly string[] } = {},
 ): Promise<Followed> {
-  const screen = await openScreen(out, id, io);
+  const screen = await openScreen(out, { id, told }, io);
   const followed = await followEvents(jobs, id, io, screen).finally(() => screen.close());
+  if (followed.kind === 'settled' && followed.info.open) {
+    const { id, status, why } = followed.info;
+    out.write(`\n${[statusText(status, why), ...nextSteps(id, status, why)].join('\n')}\n`);
+  }
   if (followed.kind === 'detached') {
     tell(
       io,
@@ -84,12 +99,19 @@ export async function followForPeople(
 /** How often what changes by itself is drawn anew, in ms. */
 const LOOK_EVERY = 1_000;
 
+/** A terminal that is narrower wraps the lines, in columns. */
+const NARROWEST = 30;
+
 type Screen = { take(event: JobEvent): void; say(text: string): void; close(): void };
 
-async function openScreen(out: Writable & { isTTY?: boolean; columns?: number }, id: string, io: Io): Promise<Screen> {
+async function openScreen(
+  out: Writable & { isTTY?: boolean; columns?: number },
+  { id, told }: { id: string; told: readonly string[] },
+  io: Io,
+): Promise<Screen> {
   const live = out.isTTY === true && io.env['TERM'] !== 'dumb';
-  const width = Math.max(40, Math.min((out.columns ?? 80) - 1, 120));
-  const view = createLiveView(id, { width, paint: paintFor(live, io.env) });
+  const width = Math.max(NARROWEST, Math.min((out.columns ?? 80) - 1, 120));
+  const view = createLiveView(id, { width, paint: paintFor(live, io.env), told });
   return live ? liveScreen(view, out) : plainScreen(view, out);
 }
 

@@ -55,7 +55,7 @@ export function addJobCommands(program: Command, io: Io, done: (code: number) =>
   add({
     name: 'ls',
     about: 'list jobs, newest first',
-    more: 'Without --all: those that are open, and those that ended in the last 7 days.',
+    more: 'Without --all: those that are open, and those that ended in the last 7 days. A job that runs but does not go on is stuck: what holds it up stands below the table, and with --json in "trouble": {"text", "attempts", "next"}, else null.',
     examples: ['nightshift ls', 'nightshift ls --status waiting', 'nightshift ls --all --json'],
     run: async (options: LsOptions) => (await import('./commands/ls.ts')).ls(options, io),
   })
@@ -77,6 +77,7 @@ export function addJobCommands(program: Command, io: Io, done: (code: number) =>
     name: 'show',
     args: '<id>',
     about: 'what one job did, by which rule, what it cost, what is unsure',
+    more: 'With --json the fields of ls, "trouble" among them, and the turns with their steps and calls.',
     examples: [
       'nightshift show fix-the-test-x7k2',
       "nightshift show --json fix-the-test-x7k2 | jq '.turns[-1].steps[-1].calls'",
@@ -180,7 +181,7 @@ export function addJobCommands(program: Command, io: Io, done: (code: number) =>
     ],
     run: async (id: string, text: string | undefined, options: Json) =>
       (await import('./commands/send.ts')).send(id, text, options, io),
-  }).option('--json', 'print {"id","status"}');
+  }).option('--json', 'print {"id","status","limit"}');
 
   add({
     name: 'interrupt',

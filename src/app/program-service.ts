@@ -40,7 +40,8 @@ export function addServiceCommands(program: Command, io: Io, done: (code: number
 
   add({
     name: 'status',
-    about: 'what runs of the service; exits with 4 when nothing does',
+    about: 'what runs of the service and which jobs are stuck; exits with 4 when nothing runs',
+    more: 'With --json also "disk": {"freeBytes", "full"} of the home, and "stuck": the jobs that run but do not go on, as {"id", "text", "attempts", "next"}.',
     examples: ['nightshift status', 'nightshift status --json | jq .server.address'],
     run: async (options: StatusOptions) => (await import('./commands/status.ts')).status(options, io),
   }).option('--json', 'print an object');

@@ -5,6 +5,7 @@ import type { Paint } from './paint.ts';
 import { hookLine } from './render-hook.ts';
 import { callLine, nextSteps, questionLines, statusText } from './render.ts';
 import { clock, cut, dollars, duration, many, oneLine, plain, size } from './text.ts';
+import { troubleText } from './trouble.ts';
 
 type Drawing = { now: number; width: number; paint: Paint };
 
@@ -25,6 +26,7 @@ export function showLines(row: JobRow, timeline: Timeline, at: Drawing): string[
     cut(oneLine(row.title), width),
     paint.dim(cut(facts.filter((fact) => fact !== undefined && fact !== '').join(' · '), width)),
     ...(row.text === null ? [] : [paint.yellow(oneLine(row.text))]),
+    ...(row.trouble === null ? [] : [paint.red(troubleText(row.trouble, now))]),
     ...timeline.warnings.map((text) => paint.yellow(`! ${oneLine(text)}`)),
     ...hookLines(timeline, {}, 2, at),
     ...toJson(timeline).turns.flatMap(({ steps }, n) => turnLines(timeline, timeline.turns[n], steps, at)),

@@ -32,11 +32,15 @@ export function pad(text: string, width: number): string {
   return text + ' '.repeat(Math.max(0, width - columns(text)));
 }
 
-/** Left and right on one line of `width` columns; the left part gives way. */
+/** Columns that the left part of a line keeps, however narrow the line is. */
+const LEAST_LEFT = 18;
+
+/** Left and right on one line of `width` columns; the left part gives way first. */
 export function spread(left: string, right: string, width: number): string {
   if (right === '') return cut(left, width);
-  const room = width - columns(right) - 2;
-  return `${pad(cut(left, room), room)}  ${right}`;
+  const end = cut(right, Math.max(1, width - LEAST_LEFT - 2));
+  const room = Math.max(1, width - columns(end) - 2);
+  return `${pad(cut(left, room), room)}  ${end}`;
 }
 
 /** A span of time for people: `0.4s`, `12s`, `3m05s`, `2h07m`, `3d04h`. */
@@ -74,8 +78,8 @@ export function clock(at: number, now: number): string {
 }
 
 /** A word for how many: `1 step`, `3 steps`. */
-export function many(count: number, word: string): string {
-  return `${count} ${word}${count === 1 ? '' : 's'}`;
+export function many(count: number, word: string, words = `${word}s`): string {
+  return `${count} ${count === 1 ? word : words}`;
 }
 
 function two(value: number): string {

@@ -56,6 +56,34 @@ test('a job that asks is shown with its question and how to answer', () => {
 `);
 });
 
+test('a job that is held up says by what, in its table and when it is shown', () => {
+  const timeline = foldEvents(upTo('call.started', 2));
+  const held = { text: 'The disk is full.', attempts: 3, next: at(11) };
+  const row = rowOf(openJob('fix-it-x7k2', memo, at(0)), timeline, held);
+  const said = 'stuck: The disk is full. (3 tries, next in 8.0s; once mended it goes on by itself)';
+  expect(row.trouble).toEqual({ ...held, next: new Date(at(11)).toISOString() });
+  expect(showLines(row, timeline, { now: at(3), width: 76, paint: noPaint })).toContain(said);
+  expect(jobTable([row], { now: at(3), width: 80, paint: noPaint }).join('\n')).toMatch(
+    /\nfix-it-x7k2 +running \(stuck\) .*\nfix-it-x7k2 is stuck: The disk is full\. \(3 tries/,
+  );
+});
+
+test('a terminal of 40 columns gets each job on lines of its own, and no line that is too long', () => {
+  const timeline = foldEvents(upTo('prompt.opened'));
+  const asks = { ...memo, title: 'Fix what the parser does with dates', status: 'waiting', why: 'permission' } as const;
+  const row = rowOf(openJob('fix-it-x7k2', asks, at(0)), timeline);
+  const narrow = { now: at(34), width: 40, paint: noPaint };
+  expect(jobTable([row], narrow)).toEqual([
+    'fix-it-x7k2',
+    '  waiting (permission)',
+    '  step 1.2 · $0.0069 · 34s',
+    '  Fix what the parser does with dates',
+  ]);
+  const shown = showLines(row, timeline, narrow);
+  const commands = shown.filter((line) => line.includes('nightshift '));
+  expect(shown.filter((line) => columns(line) > 40 && !commands.includes(line))).toEqual([]);
+});
+
 test('what is unsure stands at the end', () => {
   const events = sampleJob.map((event): JobEvent => {
     const isBash = event.kind === 'call.ended' && event.step === 2;

@@ -1,7 +1,10 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { answerPrompt } from '../../src/app/answer-prompt.ts';
+import { distFile } from '../../src/app/service/dist-file.ts';
 import { type CommandLine, commandLine } from '../support/command-line.ts';
 import { rig } from '../support/rig.ts';
 
@@ -16,11 +19,24 @@ beforeAll(async () => {
       { match: 'ask twice', steps: [{ calls: [bash('touch a.txt'), bash('touch b.txt')] }, { text: 'Asked.' }] },
       { match: 'many steps', steps: [{ calls: [read] }, { calls: [read] }, { text: 'All steps done.' }] },
       { match: 'be slow', steps: [{ calls: [bash('sleep 60')] }, { text: 'Slept.' }, { text: 'Woken.' }] },
+      { match: 'wake up', steps: [{ text: 'Awake.' }, { text: 'Awake again.' }] },
       { match: 'outlive', steps: [{ calls: [bash('echo begun; sleep 6; echo ended')] }, { text: 'Outlived.' }] },
     ],
   });
 });
 afterAll(() => c.close());
+
+test('Ctrl-C in the first up leaves a service that goes on, and says so', async () => {
+  const running = c.begin(['up']);
+  await running.said('server: runs');
+  running.child.kill('SIGINT');
+  expect(await running.end).toMatchObject({
+    code: 130,
+    out: '',
+    err: expect.stringMatching(/goes on by itself\nnightshift status .*\nnightshift down/),
+  });
+  expect(await c.run(['ls'])).toMatchObject({ code: 0, out: expect.stringContaining('There are no jobs yet') });
+});
 
 test('run prints the answer alone on stdout, what happens on stderr, and ends as the job did', async () => {
   const { code, out, err } = await c.run(['run', '--name', 'look', '-'], 'look around\n');
@@ -59,6 +75,23 @@ test('a job that has ended is listed, shown, told and printed as it was', async 
     .split('\n')
     .map((line) => (JSON.parse(line) as { kind: string }).kind);
   expect([kinds[0], kinds.at(-1)]).toEqual(['job.opened', 'job.closed']);
+});
+
+test('what could not be printed is said, and no success', async () => {
+  const [program, cli] = [process.execPath, distFile('src/app/cli.js')];
+  const child = spawn('bash', ['-c', '"$0" "$@" > /dev/full', program, cli, 'ls'], { cwd: c.dir, env: c.env });
+  let err = '';
+  child.stderr.on('data', (text) => (err += String(text)));
+  const [code] = (await once(child, 'close')) as [number];
+  expect([code, err]).toEqual([1, expect.stringMatching(/^error: the output can't be written: ENOSPC/)]);
+});
+
+test('a warning about settings is said once to whoever runs a job, and kept for those who look later', async () => {
+  const settings = JSON.stringify({ permissions: { allow: ['Bsh(ls)'] } });
+  const { code, err } = await c.run(['run', '--name', 'warned', '--settings', settings, 'look around']);
+  const warnings = (text: string): number => text.split('approves nothing').length - 1;
+  expect([code, warnings(err)]).toEqual([0, 1]);
+  expect(warnings((await c.run(['watch', 'warned'])).out)).toBe(1);
 });
 
 test('a name is taken once; --reuse prints the id that has it', async () => {
@@ -105,6 +138,19 @@ test('a job stops at its limit with 5, and goes on with a higher one', async () 
   expect((await c.run(['resume', 'bound'])).err).toContain('it has nothing to go on with');
 });
 
+test('a message to a job that has used up its turns waits, and says which command lets it go on', async () => {
+  const flags = ['--name', 'once', '--stay', '--max-turns', '1'];
+  expect(await c.run(['run', ...flags, 'wake up'])).toMatchObject({ code: 0, err: expect.stringMatching(/\nidle\n/) });
+  expect((await c.run(['send', 'once', 'and again'])).out).toMatch(
+    /can't go on: it has used 1 turn.*\nnightshift resume once --max-turns N\n/,
+  );
+  expect(await c.run(['result', '--wait', 'once'])).toMatchObject({ code: 5 });
+  expect(await c.json(['send', 'once', 'once more'])).toMatchObject({ limit: 'turns' });
+  expect(await c.run(['result', '--wait', 'once'])).toMatchObject({ code: 5 });
+  expect((await c.run(['resume', 'once', '--max-turns', '3'])).code).toBe(0);
+  expect(await c.run(['result', '--wait', 'once'])).toMatchObject({ code: 0, out: 'Awake again.\n' });
+});
+
 test('a job that asks at its limit says so to whoever follows it, and goes on when it is raised', async () => {
   const running = c.begin(['run', '--name', 'asks-more', '--max-steps', '1', '--on-limit', 'ask', 'many steps']);
   await running.said('it goes on with more: nightshift resume asks-more');
@@ -123,17 +169,32 @@ test('Ctrl-C ends the watching; interrupt and cancel end what runs, and a messag
   expect([left.code, left.err]).toEqual([130, expect.stringContaining('nightshift watch slow')]);
   expect(await c.json(['ls', '--status', 'running'])).toMatchObject([{ id: 'slow', activity: 'Bash sleep 60' }]);
 
+  expect((await c.run(['interrupt', 'slow'])).code).toBe(0);
+  const stopping = {
+    id: 'slow',
+    status: 'running',
+    why: 'interrupting',
+    text: expect.stringContaining('told to stop'),
+  };
+  expect(await c.json(['ls', '--status', 'running'])).toMatchObject([stopping]);
   expect((await c.run(['interrupt', '--now', 'slow'])).code).toBe(0);
   expect(await c.run(['result', '--wait', 'slow'])).toMatchObject({ code: 6 });
   expect(JSON.stringify(await c.json(['transcript', 'slow']))).toContain('"is_error":true');
   expect((await c.run(['send', 'slow', 'go on'])).code).toBe(0);
   const watching = await c.run(['watch', 'slow']);
   expect([watching.code, watching.out]).toEqual([0, expect.stringMatching(/Slept\.\n\ndone/)]);
+  expect(watching.out).toMatch(/\n‖ turn ended: interrupted\n\n> go on\n/);
+  expect(await c.json(['show', 'slow'])).toMatchObject({
+    turns: [
+      { n: 1, status: 'interrupted', input: 'be slow' },
+      { n: 2, status: 'answered', input: 'go on' },
+    ],
+  });
 
   expect((await c.run(['cancel', 'slow'])).code).toBe(1);
   expect((await c.run(['send', 'slow', 'once more'])).code).toBe(0);
   expect(await c.run(['result', '--wait', 'slow'])).toMatchObject({ code: 0, out: 'Woken.\n' });
-});
+}, 120_000);
 
 test('a followed job outlives server and worker, and the command that follows it does too', async () => {
   const running = c.begin(['run', '--name', 'long', '--allow', 'Bash', 'outlive']);

@@ -1,7 +1,9 @@
 import { cpSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { commandLine } from '../support/command-line.ts';
 import { createSmallDisk } from '../support/small-disk.ts';
+import { testServer } from '../support/temporal.ts';
 import { countLines, textOf, untilSeen } from '../chaos/files.ts';
 import { openStage, type Stage } from '../chaos/stage.ts';
 import { faults, judge } from '../chaos/verdict.ts';
@@ -104,13 +106,48 @@ describe('a home on a full disk', () => {
         () => textOf(stage.rig.log).includes('The disk that holds the home is full'),
         'a word about the disk',
       );
-      expect((await stage.rig.client.describe(id)).status).toBe('running');
+      const { client } = stage.rig;
+      expect((await client.describe(id)).status).toBe('running');
+      const held = await vi.waitFor(
+        async () => {
+          const found = await client.trouble({ id, status: 'running' });
+          expect(found?.attempts).toBeGreaterThan(1);
+          return found;
+        },
+        { timeout: 30_000, interval: 100 },
+      );
+      expect(held?.text).toContain('The disk that holds the home is full');
       rmSync(filler);
       const verdict = await judge(stage.rig, id, WORKLOADS.paging, { dir, status: 'done' });
       expect(faults(verdict)).toEqual([]);
       expect(verdict).toMatchObject({ once: 2 });
+      expect(await client.trouble({ id, status: 'running' })).toBeUndefined();
     } finally {
       await stage.close();
+      await disk.close();
+    }
+  });
+
+  it('can still be looked at, and every look says that the disk is full', async () => {
+    const disk = await createSmallDisk(64 * 2 ** 20);
+    const server = await testServer(); // elsewhere: SQLite opens no file below a /proc root
+    const where = { NIGHTSHIFT_HOME: join(disk.path, 'home'), TEMPORAL_ADDRESS: server.address };
+    const c = await commandLine({ steps: [{ text: 'Hello.' }] }, where);
+    try {
+      expect(await c.run(['run', '--name', 'hello', 'greet me'])).toMatchObject({ code: 0 });
+      const filler = join(disk.path, 'filler');
+      expect(() => writeFileSync(filler, Buffer.alloc(80 * 2 ** 20, 1))).toThrow('ENOSPC');
+      const warned = expect.stringMatching(/^warning: the disk of .* is full \(.* free\); free some space/);
+      expect(await c.run(['result', 'hello'])).toEqual({ code: 0, out: 'Hello.\n', err: warned });
+      expect(await c.run(['show', 'hello'])).toEqual({ code: 0, out: expect.stringContaining('Hello.'), err: warned });
+      expect(await c.run(['ls'])).toEqual({ code: 0, out: expect.stringMatching(/\nhello +done /), err: warned });
+      expect((await c.run(['status'])).out).toMatch(/\ndisk +full: .* free; free some space/);
+      expect(await c.json(['status'])).toMatchObject({ disk: { full: true }, stuck: [] });
+      rmSync(filler);
+      expect(await c.run(['ls'])).toMatchObject({ code: 0, err: '' });
+    } finally {
+      await c.close();
+      await server.stop();
       await disk.close();
     }
   });

@@ -32,8 +32,8 @@ export type CommandLine = {
   close(): Promise<void>;
 };
 
-/** Brings one up; its service starts with the first command that needs it. */
-export async function commandLine(script: Script): Promise<CommandLine> {
+/** Brings one up; its service starts with the first command that needs it. `over`: variables in place of its own. */
+export async function commandLine(script: Script, over: Record<string, string> = {}): Promise<CommandLine> {
   const top = mkdtempSync(join(tmpdir(), 'nightshift-cli-'));
   const dir = join(top, 'work');
   mkdirSync(dir);
@@ -45,6 +45,7 @@ export async function commandLine(script: Script): Promise<CommandLine> {
     NIGHTSHIFT_TEMPORAL_CLI: program,
     ANTHROPIC_BASE_URL: model.url,
     ANTHROPIC_API_KEY: 'rehearsal',
+    ...over,
   };
 
   function begin(args: string[], stdin?: string): Running {

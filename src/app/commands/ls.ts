@@ -5,9 +5,11 @@ import type { JobClient } from '../client.ts';
 import { type Io, print, printJson } from '../io.ts';
 import type { JobInfo } from '../job-info.ts';
 import { summarise } from '../job-summary.ts';
+import { mapSome } from '../map-some.ts';
 import { openJobs } from '../open-jobs.ts';
 import { paintFor } from '../paint.ts';
 import { jobTable } from '../render-table.ts';
+import type { Trouble } from '../trouble.ts';
 
 export type LsOptions = { all?: boolean; status?: JobStatus; json?: boolean };
 
@@ -20,6 +22,8 @@ export type JobRow = {
   text: string | null;
   until: string | null;
   activity: string | null;
+  /** What holds it up though it runs; `next`: when it is tried again. */
+  trouble: { text: string; attempts: number; next: string | null } | null;
   turn: number;
   step: number;
   prompts: number;
@@ -30,7 +34,7 @@ export type JobRow = {
   dir: string;
 };
 
-/** So many event files are read at once. */
+/** So many jobs are looked at at once. */
 const READERS = 8;
 /** Without `--all` a job that ended so long ago is left out, in ms. */
 const RECENT = 7 * 24 * 3_600_000;
@@ -59,13 +63,14 @@ export async function ls(options: LsOptions, io: Io): Promise<number> {
   }
 }
 
-/** One job with what its events say of it. */
+/** One job with what its events and the server say of it. */
 async function readRow(jobs: JobClient, job: JobInfo): Promise<JobRow> {
-  return rowOf(job, foldEvents(await jobs.store.events(job.id)));
+  const [events, trouble] = await Promise.all([jobs.store.events(job.id), jobs.trouble(job)]);
+  return rowOf(job, foldEvents(events), trouble);
 }
 
 /** The row of a job with this timeline. */
-export function rowOf(job: JobInfo, timeline: Timeline): JobRow {
+export function rowOf(job: JobInfo, timeline: Timeline, trouble?: Trouble): JobRow {
   const summary = summarise(timeline);
   return {
     id: job.id,
@@ -75,6 +80,7 @@ export function rowOf(job: JobInfo, timeline: Timeline): JobRow {
     text: job.text ?? null,
     until: job.until === undefined ? null : iso(job.until),
     activity: job.status === 'running' ? summary.activity : null,
+    trouble: trouble ? { ...trouble, next: trouble.next === null ? null : iso(trouble.next) } : null,
     turn: summary.turn,
     step: summary.step,
     prompts: job.prompts.length,
@@ -91,17 +97,6 @@ function emptyText(jobs: number, options: LsOptions): string {
   return options.status === undefined
     ? 'No job is open. Older ones: nightshift ls --all'
     : `No job is ${options.status}.`;
-}
-
-/** Like `Promise.all` over a map, with at most `width` at once. */
-async function mapSome<T, R>(list: readonly T[], width: number, map: (entry: T) => Promise<R>): Promise<R[]> {
-  const results: R[] = [];
-  const entries = list.entries();
-  const lane = async (): Promise<void> => {
-    for (const [n, entry] of entries) results[n] = await map(entry);
-  };
-  await Promise.all(Array.from({ length: width }, lane));
-  return results;
 }
 
 function iso(at: number): string {

@@ -16,7 +16,7 @@ export async function run(prompt: string | undefined, options: RunOptions, io: I
   const { id, jobs, config } = await startJob(prompt, options, io);
   try {
     if (options.outputFormat === 'stream-json') return await streamJob(jobs, id, await toolNames(config), io);
-    const followed = await followForPeople(jobs, id, io);
+    const followed = await followForPeople(jobs, id, io, { told: config.warnings });
     if (followed.kind === 'detached') return Exit.interrupted;
     return await printResult(jobs, followed.info, options.outputFormat ?? 'text', io);
   } finally {

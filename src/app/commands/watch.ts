@@ -13,7 +13,7 @@ export async function watch(id: string, options: { jsonl?: boolean }, io: Io): P
             take: (event) => void io.stdout.write(`${JSON.stringify(event)}\n`),
             say: (text) => tell(io, text),
           })
-        : await followForPeople(jobs, id, io, io.stdout);
+        : await followForPeople(jobs, id, io, { out: io.stdout });
     return followed.kind === 'detached' ? Exit.interrupted : Exit.ok;
   } finally {
     await jobs.close();

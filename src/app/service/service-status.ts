@@ -1,6 +1,6 @@
 import { isAlive } from '../../host/identity.ts';
 import { askKeeper } from './control.ts';
-import { type Env, homePath, lookAtHome } from './home.ts';
+import { type Env, LEAST_FREE, freeBytes, homePath, lookAtHome } from './home.ts';
 import { readRecord, type ServiceRecord } from './service-record.ts';
 import { listWorkers } from './worker-folder.ts';
 
@@ -26,6 +26,8 @@ export interface ServiceStatus {
   } | null;
   readonly workers: readonly { readonly pid: number; readonly host: string; readonly startedAt: string }[];
   readonly dashboard: { readonly url: string } | null;
+  /** Of the disk that holds the home; null where there is no home yet. */
+  readonly disk: { readonly freeBytes: number; readonly full: boolean } | null;
 }
 
 /** Looks at the service of this environment's home without changing anything. */
@@ -33,7 +35,16 @@ export async function serviceStatus(env: Env): Promise<ServiceStatus> {
   const path = homePath(env);
   const home = lookAtHome(path);
   if (home === undefined)
-    return { home: path, phase: 'down', namespace: null, server: null, worker: null, workers: [], dashboard: null };
+    return {
+      home: path,
+      phase: 'down',
+      namespace: null,
+      server: null,
+      worker: null,
+      workers: [],
+      dashboard: null,
+      disk: null,
+    };
   const asked = await askKeeper(home.socket, { cmd: 'status' }, () => {}, 2000);
   const record = asked.kind === 'answer' ? asked.state.record : leftOver(readRecord(home.record));
   const keeper = record !== undefined && isAlive(record.keeper.identity) ? record.keeper.identity.pid : null;
@@ -58,7 +69,13 @@ export async function serviceStatus(env: Env): Promise<ServiceStatus> {
     },
     workers: listWorkers(home.workers).map(({ identity, host, startedAt }) => ({ pid: identity.pid, host, startedAt })),
     dashboard: null,
+    disk: diskOf(path),
   };
+}
+
+function diskOf(home: string): ServiceStatus['disk'] {
+  const free = freeBytes(home);
+  return { freeBytes: free, full: free < LEAST_FREE };
 }
 
 /** What still lives of a service whose keeper does not answer. */
