@@ -193,7 +193,7 @@ function addRules(rules: Rules, list: Behavior, texts: readonly unknown[], sourc
   }
 }
 
-/** The rules with some more, as an answer or a changed mode adds them. */
+/** The rules with some more, as an answer or a changed mode adds them. What managed settings keep for themselves nobody adds. */
 export function withRules(
   rules: Rules,
   more: {
@@ -211,10 +211,13 @@ export function withRules(
     ask: [...rules.ask],
     allow: [...rules.allow],
     warnings: [...rules.warnings],
-    directories: [...new Set([...rules.directories, ...(more.directories ?? [])])],
+    directories: [...new Set([...rules.directories, ...((!rules.managedOnly && more.directories) || [])])],
     mode: more.mode ?? rules.mode,
   };
-  for (const list of ['deny', 'ask', 'allow'] as const) addRules(next, list, more[list] ?? [], source);
+  for (const list of ['deny', 'ask', 'allow'] as const) {
+    if (list === 'allow' && rules.managedOnly) continue;
+    addRules(next, list, more[list] ?? [], source);
+  }
   return next;
 }
 

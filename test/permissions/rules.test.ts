@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { Rules } from '../../src/shapes/permission.ts';
 import { decide } from '../../src/permissions/chain.ts';
 import { isToolRemoved } from '../../src/permissions/hidden.ts';
+import { suggestions } from '../../src/permissions/suggestions.ts';
 import { mergeRules, parseRule, unknownToolWarnings, withRules, type RuleLayer } from '../../src/permissions/rules.ts';
 import type { Behavior, RuleSource } from '../../src/shapes/permission.ts';
 import { checkedCall, decisionOf, place, plainContext, rulesOf } from './support.ts';
@@ -117,6 +118,13 @@ describe('layers', () => {
       ['C'],
       [],
     ]);
+  });
+
+  test('are not widened by an answer where managed ones count alone, and no answer like that is suggested', () => {
+    const rules = mergeRules([layer('managed', { managedOnly: true })], at);
+    const more = withRules(rules, { allow: ['Bash(npm test)'], deny: ['Read'], directories: ['/x'] }, source);
+    expect([more.allow, more.deny.map(({ text }) => text), more.directories]).toEqual([[], ['Read'], []]);
+    expect(suggestions(checkedCall('Bash', { command: 'npm test' }, place.root), plainContext(), rules)).toEqual([]);
   });
 
   test('name folders from the start of the job or from home', () => {
