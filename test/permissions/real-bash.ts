@@ -95,7 +95,8 @@ function layOut(work: string): void {
   mkdirSync(join(work, 'd'), { recursive: true });
   writeFileSync(join(work, 'f.txt'), 'text\nmore text\n');
   writeFileSync(join(work, 'x'), 'x\n');
-  writeFileSync(join(work, 'data'), 'rm x\n');
+  // Words to read, which no shell takes for a script: what a script file holds is not for the analysis to know.
+  writeFileSync(join(work, 'data'), 'rm x \0\n');
   writeFileSync(join(work, 'd/g.txt'), 'more\n');
 }
 
