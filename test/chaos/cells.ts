@@ -151,6 +151,8 @@ export const UNATTENDED: Readonly<
   shell: { help: openGate },
   family: { help: openGate },
   committing: { help: openGate },
+  beforeCommit: { help: openGate },
+  afterCommit: { help: openGate },
   background: { help: openGate },
   asking: { help: allow },
   endless: { status: 'cancelled', help: cancelWhenBegun },

@@ -1,7 +1,6 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import type { CrashWindow } from '../../src/host/crash-windows.ts';
+import { openPauses, type Pauses } from '../support/pauses.ts';
 import { type Rig, rig, RULES } from '../support/rig.ts';
 import { namesIn, untilSeen } from './files.ts';
 import { SCRIPT, type Workload } from './workloads.ts';
@@ -11,14 +10,8 @@ export const VICTIMS = ['worker', 'server', 'both'] as const;
 export type Victim = (typeof VICTIMS)[number];
 
 /** A rig on which jobs are killed one after the other, and the pauses of its workers. */
-export type Stage = {
+export type Stage = Pick<Pauses, 'arm' | 'held' | 'disarm'> & {
   rig: Rig;
-  /** The next process that reaches the window stays there; `block`: with its event loop. */
-  arm(window: CrashWindow, how?: 'block'): void;
-  /** Resolves when a process stays at the window. */
-  held(window: CrashWindow): Promise<void>;
-  /** Forgets every pause, and lets go who is held. */
-  disarm(): void;
   /** Makes sure that `n` workers live. */
   keepWorkers(n?: number): Promise<void>;
   /** Resolves when all workers that live poll for tasks. */
@@ -36,8 +29,8 @@ export type Stage = {
 
 /** `home`: where the home is made instead of a folder for temporary files. */
 export async function openStage(env: Record<string, string> = {}, home?: string): Promise<Stage> {
-  const pauses = mkdtempSync(join(tmpdir(), 'nightshift-pauses-'));
-  const r = await rig(SCRIPT, { workers: 0, env: { NIGHTSHIFT_PAUSE: pauses, ...env }, ...(home ? { home } : {}) });
+  const pauses = openPauses();
+  const r = await rig(SCRIPT, { workers: 0, env: { ...pauses.env, ...env }, ...(home ? { home } : {}) });
   let isServerDead = false;
   let lost = 0;
   let number = 0;
@@ -55,14 +48,9 @@ export async function openStage(env: Record<string, string> = {}, home?: string)
 
   return {
     rig: r,
-    arm: (window, how) => writeFileSync(join(pauses, window), how ?? ''),
-    held(window) {
-      const name = `${window}.held`;
-      return untilSeen(join(pauses, name), () => namesIn(pauses).includes(name), `a process at ${window}`);
-    },
-    disarm() {
-      for (const name of namesIn(pauses)) rmSync(join(pauses, name), { force: true });
-    },
+    arm: (window, how) => pauses.arm(window, how),
+    held: (window) => pauses.held(window),
+    disarm: () => pauses.disarm(),
     keepWorkers,
     async workersPoll() {
       for (const { child } of r.workers) {
@@ -102,7 +90,7 @@ export async function openStage(env: Record<string, string> = {}, home?: string)
     },
     async close() {
       await r.close();
-      rmSync(pauses, { recursive: true, force: true });
+      pauses.close();
     },
   };
 }

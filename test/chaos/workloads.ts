@@ -51,6 +51,7 @@ const holds = (call: string, file: string, text: string): Effect => ({
   times: (dir) => (textOf(join(dir, file)) === text ? 1 : 0),
 });
 const read = (id: string, file: string): Call => ({ id, name: 'Read', input: { file_path: `${DIR}/${file}` } });
+const MARCH = ['1', '2', '3', '4', '5', '6', '7', '8', '9', '10'];
 const END: Step = { text: 'All is done.' };
 const slow = (word: string, stall: NonNullable<Step['stall']>): Workload => ({
   word,
@@ -80,6 +81,25 @@ function gitRepository(dir: string): void {
 function commits(dir: string, subject: string): number {
   const log = execFileSync('git', ['-C', dir, 'log', '--format=%s'], { encoding: 'utf8' });
   return log.split('\n').filter((line) => line === subject).length;
+}
+
+/** One commit and nothing else, which stops in this hook until the gate opens. */
+const recording = (word: string, hook: 'pre-commit' | 'post-commit'): Workload => ({
+  word,
+  steps: [{ calls: [bash('c', 'git commit -q -m made')] }, END],
+  effects: [{ call: 'c', what: 'the commit', times: (dir) => commits(dir, 'made') }],
+  prepare(dir) {
+    gitRepository(dir);
+    writeFileSync(join(dir, 'file'), 'x\n');
+    execFileSync('git', ['-C', dir, 'add', 'file']);
+    hookThatWaits(dir, hook);
+  },
+});
+
+function hookThatWaits(dir: string, hook: string): void {
+  const path = join(dir, '.git/hooks', hook);
+  writeFileSync(path, `#!/bin/sh\n${note('begun')}\n${WAIT}\n`);
+  chmodSync(path, 0o755);
 }
 
 /** What jobs do while they are killed. */
@@ -176,11 +196,11 @@ export const WORKLOADS = {
     effects: [{ call: 'c', what: 'the commit', times: (dir) => commits(dir, 'made') }],
     prepare(dir) {
       gitRepository(dir);
-      const hook = join(dir, '.git/hooks/pre-commit');
-      writeFileSync(hook, `#!/bin/sh\n${note('begun')}\n${WAIT}\n`);
-      chmodSync(hook, 0o755);
+      hookThatWaits(dir, 'pre-commit');
     },
   },
+  beforeCommit: recording('before-commit', 'pre-commit'),
+  afterCommit: recording('after-commit', 'post-commit'),
 
   asking: {
     word: 'asking',
@@ -205,6 +225,13 @@ export const WORKLOADS = {
     steps: [...['1', '2', '3', '4', '5', '6'].map((line): Step => ({ calls: [journal(line)] })), END],
     effects: ['1', '2', '3', '4', '5', '6'].map((line) => written(line)),
     limits: { events: 20 },
+  },
+  /** Long enough to die in it many times. */
+  marching: {
+    word: 'marching',
+    steps: [...MARCH.map((line): Step => ({ calls: [journal(line)] })), END],
+    effects: MARCH.map((line) => written(line)),
+    limits: { events: 40 },
   },
 
   /** A command in the background, and one in the foreground that waits for its end. */
