@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -9,8 +9,12 @@ import { WORKLOADS } from '../chaos/workloads.ts';
 import { MARK } from '../../src/host/kill-tree.ts';
 
 const SILENT_MS = 2_000;
+/** A worker that has waited so long for a command is none that the command kills. */
+const PROVEN_MS = 200;
+const DEATHS = 30;
+const WORKERS = 3;
 /** The server may hand a task to a worker that does not answer several times, each for a heartbeat time-out. */
-const LIMIT_MS = 150_000;
+const LIMIT_MS = 300_000;
 let stage: Stage;
 beforeAll(async () => {
   stage = await openStage({ NIGHTSHIFT_SILENT_AFTER_MS: String(SILENT_MS) });
@@ -21,14 +25,23 @@ const journalHas = (dir: string, line: string): Promise<void> => {
   const journal = join(dir, 'journal.txt');
   return untilSeen(journal, () => countLines(journal, line) > 0, `the line "${line}"`);
 };
-/** The process that has the first call of a job. */
+/** The folder of a job's first call. */
+const callOf = (id: string): string => join(stage.rig.home.jobs, id, 'turns/1/1.0');
+/** The number of who has it. */
+const lastOwner = (id: string): number =>
+  Math.max(
+    ...namesIn(callOf(id))
+      .filter((name) => name.startsWith('owner.'))
+      .map((name) => Number(name.slice('owner.'.length))),
+  );
+/** The process that has it. */
 function ownerOf(id: string): number {
-  const folder = join(stage.rig.home.jobs, id, 'turns/1/1.0');
-  const last = namesIn(folder)
-    .filter((name) => name.startsWith('owner.'))
-    .sort()
-    .at(-1)!;
-  return (JSON.parse(readFileSync(join(folder, last), 'utf8')) as { pid: number }).pid;
+  return (JSON.parse(readFileSync(join(callOf(id), `owner.${lastOwner(id)}`), 'utf8')) as { pid: number }).pid;
+}
+/** Kills one worker; another one that lives already has to take over. */
+async function killOne(pid: number): Promise<void> {
+  await stage.rig.workers.find(({ child }) => child.pid === pid)!.kill();
+  await stage.keepWorkers(WORKERS);
 }
 const endOf = (pid: number): Promise<string | null> => {
   const { child } = stage.rig.workers.find(({ child }) => child.pid === pid)!;
@@ -66,33 +79,66 @@ describe('a worker that lives but does not answer', { timeout: LIMIT_MS }, () =>
 });
 
 describe('a worker that dies again and again', { timeout: LIMIT_MS }, () => {
-  it('is followed by the next, nine times in a row, with every effect once', async () => {
-    stage.disarm();
-    await stage.revive();
-    const windows = ['seal.after-append', 'tool.claimed', 'tool.before-result'] as const;
-    const { id, dir } = await stage.start(WORKLOADS.rolling);
-    for (let n = 0; n < 9; n++) {
-      const window = windows[n % 3]!;
-      stage.arm(window);
-      await stage.held(window);
-      await stage.rig.killWorkers();
-      stage.disarm();
-      await stage.keepWorkers();
-    }
-    const verdict = await judge(stage.rig, id, WORKLOADS.rolling, { dir, status: 'done' });
-    expect(faults(verdict)).toEqual([]);
-    expect(verdict).toMatchObject({ once: 6, unknown: 0 });
+  beforeAll(async () => {
+    await stage.close();
+    stage = await openStage({ NIGHTSHIFT_PROVEN_AFTER_MS: String(PROVEN_MS) });
   });
 
-  it('of one call is followed twice; then the call is an error, and the job goes on', async () => {
-    await stage.revive();
+  it('is followed by the next, thirty times in a row, with every effect once', async () => {
+    await stage.revive(WORKERS);
+    const windows = ['tool.claimed', 'tool.before-result', 'seal.after-append'] as const;
+    stage.arm(windows[0]);
+    const { id, dir } = await stage.start(WORKLOADS.marching);
+    for (let n = 0; n < DEATHS; n++) {
+      const window = windows[n % windows.length]!;
+      const held = await stage.held(window);
+      stage.arm(windows[(n + 1) % windows.length]!);
+      await killOne(held);
+    }
+    stage.disarm();
+    const verdict = await judge(stage.rig, id, WORKLOADS.marching, { dir, status: 'done' });
+    expect(faults(verdict)).toEqual([]);
+    expect(verdict).toMatchObject({ once: 10, unknown: 0 });
+  });
+
+  it('thirty times beside one command, leaves that to the next each time, until it ends by itself', async () => {
+    await stage.revive(WORKERS);
+    const { id, dir } = await stage.start(WORKLOADS.shell);
+    await journalHas(dir, 'begun');
+    let killed = 0;
+    const waits = (): boolean => lastOwner(id) > killed && existsSync(join(callOf(id), `waits.${lastOwner(id)}`));
+    const nextWaits = (): Promise<void> => untilSeen(join(callOf(id), 'any'), waits, 'the mark of the next owner');
+    for (let n = 1; n <= DEATHS; n++) {
+      await nextWaits();
+      killed = lastOwner(id);
+      await killOne(ownerOf(id));
+    }
+    await nextWaits();
+    writeFileSync(join(dir, 'gate'), '');
+    const verdict = await judge(stage.rig, id, WORKLOADS.shell, { dir, status: 'done' });
+    expect(faults(verdict)).toEqual([]);
+    expect(verdict).toMatchObject({ once: 3, unknown: 0 });
+    const ended = await stage.rig.event(id, 'call.ended');
+    expect(ended).toMatchObject({ outcome: 'adopted', isError: false });
+    expect(JSON.parse(readFileSync(join(callOf(id), 'exit'), 'utf8'))).toEqual({ code: 0, why: 'exit' });
+  });
+
+  it('of one call is followed twice; then the call is an error, its command is stopped, and the job goes on', async () => {
+    await stage.rig.killWorkers();
+    await stage.rig.startWorker({ NIGHTSHIFT_PROVEN_AFTER_MS: '' });
     const { id, dir } = await stage.start(WORKLOADS.shell);
     await journalHas(dir, 'begun');
     for (let n = 1; n <= 3; n++) {
       await stage.rig.event(id, 'call.started', ({ owner }) => owner === n);
       await stage.rig.killWorkers();
-      await stage.keepWorkers();
+      await stage.rig.startWorker({ NIGHTSHIFT_PROVEN_AFTER_MS: '' });
     }
+    const ended = await stage.rig.event(id, 'call.ended');
+    expect(JSON.parse(readFileSync(join(callOf(id), 'exit'), 'utf8'))).toMatchObject({ why: 'killed' });
+    expect(ended).toMatchObject({ outcome: 'unknown', isError: true });
+    expect(ended.preview).toBe(
+      'The worker died 3 times in this call. Its command still ran and was stopped with all that it had started; it may have acted. It is not tried again; find another way, or smaller steps.',
+    );
     const verdict = await judge(stage.rig, id, WORKLOADS.shell, { dir, status: 'done' });
     expect(faults(verdict)).toEqual([]);
     expect(verdict).toMatchObject({ once: 1, unknown: 2 });
