@@ -1,4 +1,4 @@
-import type { Hosts } from '../src/core/ports.ts';
+import type { Hosts } from '../src/core/hosts.ts';
 import { withRules } from '../src/permissions/rules.ts';
 import type { Sha } from '../src/shapes/ids.ts';
 import type { Rules } from '../src/shapes/permission.ts';

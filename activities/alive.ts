@@ -1,5 +1,5 @@
 import { activityInfo, ApplicationFailure, CancelledFailure, Context } from '@temporalio/activity';
-import type { Hosts } from '../src/core/ports.ts';
+import type { Hosts } from '../src/core/hosts.ts';
 
 /** How often a running activity says that it lives; the server's time-outs are several times longer. */
 const BEAT_MS = 1_000;

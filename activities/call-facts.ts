@@ -1,4 +1,4 @@
-import type { Access } from '../src/core/ports.ts';
+import type { Access } from '../src/core/tool.ts';
 import type { CallTraits, CheckedCall, PermissionContext } from '../src/permissions/call.ts';
 import type { Checked, Site } from './site.ts';
 

@@ -1,5 +1,5 @@
 import { callDir, hooksDir } from '../src/core/paths.ts';
-import type { ToolOutput } from '../src/core/ports.ts';
+import type { ToolOutput } from '../src/core/tool.ts';
 import { hookConcerns } from '../src/permissions/hook-if.ts';
 import type { Done } from '../src/shapes/call.ts';
 import type { HookEvent, HookVerdict } from '../src/shapes/hook.ts';

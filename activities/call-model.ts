@@ -1,7 +1,8 @@
 import { join } from 'node:path';
 import { isSafe } from '../src/core/classify.ts';
 import { spoolDir } from '../src/core/paths.ts';
-import type { Hosts, JobFiles, ModelOutcome } from '../src/core/ports.ts';
+import type { Hosts } from '../src/core/hosts.ts';
+import type { JobFiles, ModelOutcome } from '../src/core/ports.ts';
 import { clipBytes } from '../src/core/preview.ts';
 import { callIds, uniqueCalls } from '../src/core/rename-calls.ts';
 import { isLost } from '../src/core/store-error.ts';

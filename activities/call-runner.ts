@@ -1,6 +1,6 @@
 import { isSafe } from '../src/core/classify.ts';
 import { callMark, taskId, taskOutputFile, toolResultFile } from '../src/core/paths.ts';
-import type { Recovery, ToolIo, ToolOutput } from '../src/core/ports.ts';
+import type { Recovery, ToolIo, ToolOutput } from '../src/core/tool.ts';
 import { scrubContent } from '../src/core/scrub.ts';
 import type { Done, ToolResult } from '../src/shapes/call.ts';
 import type { CallOutcome } from '../src/shapes/event.ts';

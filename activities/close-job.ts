@@ -1,5 +1,6 @@
 import { turnId } from '../src/core/paths.ts';
-import type { Hosts, JobFiles } from '../src/core/ports.ts';
+import type { Hosts } from '../src/core/hosts.ts';
+import type { JobFiles } from '../src/core/ports.ts';
 import { isLost } from '../src/core/store-error.ts';
 import type { Sha } from '../src/shapes/ids.ts';
 import type { Agent, JobEnd, JobRecord, JobState } from '../src/shapes/job.ts';

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { spoolDir } from '../src/core/paths.ts';
-import type { Hosts } from '../src/core/ports.ts';
+import type { Hosts } from '../src/core/hosts.ts';
 import type { Micros } from '../src/shapes/ids.ts';
 import { alive } from './alive.ts';
 import { turnPlace } from './place.ts';

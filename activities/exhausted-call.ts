@@ -1,5 +1,6 @@
 import { callDir, hooksDir, hooksMark } from '../src/core/paths.ts';
-import type { Hosts, JobFiles } from '../src/core/ports.ts';
+import type { Hosts } from '../src/core/hosts.ts';
+import type { JobFiles } from '../src/core/ports.ts';
 import { taskEnding } from '../src/core/task-note.ts';
 import type { Done } from '../src/shapes/call.ts';
 import { failedCall } from './map-result.ts';

@@ -1,7 +1,8 @@
 import { distinct, hookLabel, matching, merge, timeoutMs } from '../src/core/hooks.ts';
 import { outcomeOf } from '../src/core/hook-output.ts';
 import { eventsFile, hooksMark } from '../src/core/paths.ts';
-import type { Hosts, JobFiles } from '../src/core/ports.ts';
+import type { Hosts } from '../src/core/hosts.ts';
+import type { JobFiles } from '../src/core/ports.ts';
 import { byteLength, clipBytes, persistedOutput } from '../src/core/preview.ts';
 import type { Note } from '../src/shapes/call.ts';
 import type { CallPlace } from '../src/shapes/event.ts';

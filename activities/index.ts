@@ -1,4 +1,4 @@
-import type { Hosts } from '../src/core/ports.ts';
+import type { Hosts } from '../src/core/hosts.ts';
 import type { ToolInput, ToolResult } from '../src/shapes/call.ts';
 import type { OpenResult } from '../src/shapes/job.ts';
 import type { ModelInput, ModelResult } from '../src/shapes/model.ts';

@@ -1,7 +1,8 @@
 import { join } from 'node:path';
 import { activityInfo } from '@temporalio/activity';
 import { callDir, eventsFile } from '../src/core/paths.ts';
-import type { Hosts, JobFiles } from '../src/core/ports.ts';
+import type { Hosts } from '../src/core/hosts.ts';
+import type { JobFiles } from '../src/core/ports.ts';
 import type { JobEvent } from '../src/shapes/event.ts';
 import type { CallPlace } from './site.ts';
 

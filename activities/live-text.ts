@@ -1,4 +1,4 @@
-import type { Hosts } from '../src/core/ports.ts';
+import type { Hosts } from '../src/core/hosts.ts';
 
 /** Live text is for the eye: written in pieces this far apart, in milliseconds. */
 const PIECE_MS = 100;

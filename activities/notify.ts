@@ -1,4 +1,4 @@
-import type { Hosts } from '../src/core/ports.ts';
+import type { Hosts } from '../src/core/hosts.ts';
 import type { JobEvent } from '../src/shapes/event.ts';
 import { jobPlace } from './place.ts';
 

@@ -1,5 +1,7 @@
 import { systemPrompt } from '../src/core/prompt-sections.ts';
-import type { Hosts, JobFiles, Tool } from '../src/core/ports.ts';
+import type { Hosts } from '../src/core/hosts.ts';
+import type { JobFiles } from '../src/core/ports.ts';
+import type { Tool } from '../src/core/tool.ts';
 import { isLost } from '../src/core/store-error.ts';
 import { isToolRemoved } from '../src/permissions/hidden.ts';
 import type { Sha } from '../src/shapes/ids.ts';

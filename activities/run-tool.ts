@@ -1,5 +1,6 @@
 import { callDir } from '../src/core/paths.ts';
-import type { Hosts, JobFiles, OwnedCall, Shell } from '../src/core/ports.ts';
+import type { Hosts } from '../src/core/hosts.ts';
+import type { JobFiles, OwnedCall, Shell } from '../src/core/ports.ts';
 import { isLost } from '../src/core/store-error.ts';
 import type { ToolInput, ToolResult } from '../src/shapes/call.ts';
 import type { Agent } from '../src/shapes/job.ts';

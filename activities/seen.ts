@@ -1,4 +1,5 @@
-import type { Blobs, Seen } from '../src/core/ports.ts';
+import type { Blobs } from '../src/core/ports.ts';
+import type { Seen } from '../src/core/tool.ts';
 import type { Ctx } from '../src/shapes/call.ts';
 import type { Sha } from '../src/shapes/ids.ts';
 import { readShared } from './read-blob.ts';

@@ -1,5 +1,7 @@
 import { clipBytes } from '../src/core/preview.ts';
-import type { Hosts, JobFiles, OwnedCall, Seen, Tool } from '../src/core/ports.ts';
+import type { Hosts } from '../src/core/hosts.ts';
+import type { JobFiles, OwnedCall } from '../src/core/ports.ts';
+import type { Seen, Tool } from '../src/core/tool.ts';
 import type { ToolInput } from '../src/shapes/call.ts';
 import type { Agent } from '../src/shapes/job.ts';
 import type { ToolUseBlock } from '../src/shapes/message.ts';

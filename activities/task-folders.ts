@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { taskDir, taskOutputFile } from '../src/core/paths.ts';
-import type { Files, JobFiles, TaskFolders } from '../src/core/ports.ts';
+import type { Files, JobFiles } from '../src/core/ports.ts';
+import type { TaskFolders } from '../src/core/tool.ts';
 
 /** A call that went on in the background has published its output: by that it is known, with no list of its own. */
 export function taskFolders(files: Files, job: Pick<JobFiles, 'dir'>): TaskFolders {

@@ -1,4 +1,4 @@
-import type { Hosts } from '../src/core/ports.ts';
+import type { Hosts } from '../src/core/hosts.ts';
 import type { Sha } from '../src/shapes/ids.ts';
 import type { Agent } from '../src/shapes/job.ts';
 import type { OpenPrompt } from '../src/shapes/prompt.ts';

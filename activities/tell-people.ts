@@ -1,5 +1,6 @@
 import { rungDir, rungMark } from '../src/core/paths.ts';
-import type { Delivery, Hosts, JobFiles, OwnedCall } from '../src/core/ports.ts';
+import type { Hosts } from '../src/core/hosts.ts';
+import type { Delivery, JobFiles, OwnedCall } from '../src/core/ports.ts';
 import type { Sha } from '../src/shapes/ids.ts';
 import type { Agent } from '../src/shapes/job.ts';
 import type { Notify } from '../src/shapes/ladder.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { clipBytes } from '../src/core/preview.ts';
-import type { Hosts } from '../src/core/ports.ts';
+import type { Hosts } from '../src/core/hosts.ts';
 import { applyUpdate, type Updating } from '../src/permissions/updates.ts';
 import type { CallPlace } from '../src/shapes/event.ts';
 import type { HookUpdates } from '../src/shapes/hook.ts';

@@ -1,7 +1,8 @@
 import { join } from 'node:path';
 import { cancellationSignal } from '@temporalio/activity';
 import { taskDir, taskOutputFile } from '../src/core/paths.ts';
-import type { Hosts, JobFiles } from '../src/core/ports.ts';
+import type { Hosts } from '../src/core/hosts.ts';
+import type { JobFiles } from '../src/core/ports.ts';
 import { taskEnding, taskNote, type TaskSight, taskSummary } from '../src/core/task-note.ts';
 import type { TaskEnd, TaskInput } from '../src/shapes/task.ts';
 import { alive } from './alive.ts';

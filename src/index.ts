@@ -4,7 +4,7 @@ export type { LoggedRequest } from './app/model-server/request-log.ts';
 export type { Script } from './app/model-server/script.ts';
 export { startModelServer, type ModelServer } from './app/model-server/start-model-server.ts';
 export { partition } from './core/partition.ts';
-export type { Recovery, Registry, Tool, ToolIo, ToolOutput } from './core/ports.ts';
+export type { Recovery, Registry, Tool, ToolIo, ToolOutput } from './core/tool.ts';
 export { apply, createTimeline, foldEvents } from './core/timeline.ts';
 export { followEvents, readEvents } from './host/event-reader.ts';
 export type { JobEvent } from './shapes/event.ts';

@@ -1,5 +1,5 @@
 import { homedir } from 'node:os';
-import type { Registry } from '../core/ports.ts';
+import type { Registry } from '../core/tool.ts';
 import { childEnv } from '../host/child-env.ts';
 import { createFiles } from '../host/files.ts';
 import { createHookRunner } from '../host/hook-runner.ts';

@@ -1,5 +1,5 @@
 import { traitsOf } from '../../activities/call-facts.ts';
-import type { Registry } from '../core/ports.ts';
+import type { Registry } from '../core/tool.ts';
 import type { CallTraits } from '../permissions/call.ts';
 
 /** A call's traits as its tool gives them; `refused`: the tool does not take this input, so the call would not run. */

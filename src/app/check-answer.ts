@@ -1,4 +1,4 @@
-import type { Tool } from '../core/ports.ts';
+import type { Tool } from '../core/tool.ts';
 import type { PromptBody } from '../shapes/prompt.ts';
 import type { JobClient } from './client.ts';
 import { parsePromptId } from './answer-prompt.ts';

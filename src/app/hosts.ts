@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { homedir, hostname } from 'node:os';
 import { dirname, join } from 'node:path';
 import { rgPath } from '@vscode/ripgrep';
-import type { Hosts } from '../core/ports.ts';
+import type { Hosts } from '../core/hosts.ts';
 import { scrubber } from '../core/scrub.ts';
 import { shaOf } from '../host/blobs.ts';
 import { childEnv } from '../host/child-env.ts';

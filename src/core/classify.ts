@@ -1,4 +1,4 @@
-import type { Tool } from './ports.ts';
+import type { Tool } from './tool.ts';
 
 /**
  * Whether a call may run beside its neighbours: its tool is known, its input parses, and the tool answers exactly `true`.

@@ -1,4 +1,5 @@
-import type { Adoption, Hosts, JobFiles, Ledger, ModelClient, OwnedCall, Shell, ShellRun } from '../core/ports.ts';
+import type { Hosts } from '../core/hosts.ts';
+import type { Adoption, JobFiles, Ledger, ModelClient, OwnedCall, Shell, ShellRun } from '../core/ports.ts';
 import type { Pause } from './pause.ts';
 
 /** The places where a process can die with something half done, each with what is on record there and what is not. */

@@ -1,4 +1,5 @@
-import type { ShellExit, ShellRun, ToolIo } from '../core/ports.ts';
+import type { ShellExit, ShellRun } from '../core/ports.ts';
+import type { ToolIo } from '../core/tool.ts';
 
 /** Waits for a command's end, and says so meanwhile: a death that comes now is none of the call's. Rejects with the signal's reason. */
 export async function awaitExit(run: ShellRun, signal: AbortSignal, io: ToolIo): Promise<ShellExit> {

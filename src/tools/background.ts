@@ -1,4 +1,5 @@
-import type { ShellRun, ToolIo, ToolOutput } from '../core/ports.ts';
+import type { ShellRun } from '../core/ports.ts';
+import type { ToolIo, ToolOutput } from '../core/tool.ts';
 import { analyse } from '../permissions/bash.ts';
 import { runsGit } from '../permissions/bash-reach.ts';
 import { refusal } from './paths.ts';

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import type { Recovery, ShellExit, ShellRun, ToolIo, ToolOutput } from '../core/ports.ts';
+import type { ShellExit, ShellRun } from '../core/ports.ts';
+import type { Recovery, ToolIo, ToolOutput } from '../core/tool.ts';
 import { isConcurrencySafeBash } from '../permissions/bash-readonly.ts';
 import { awaitExit } from './await-exit.ts';
 import { backgroundFault, inBackground, mayMove, movedToBackground, timeUp } from './background.ts';

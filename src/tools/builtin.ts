@@ -1,4 +1,4 @@
-import type { Tool } from '../core/ports.ts';
+import type { Tool } from '../core/tool.ts';
 import { askUserQuestion } from './ask-user-question.ts';
 import { bash } from './bash.ts';
 import { edit } from './edit.ts';

@@ -1,5 +1,5 @@
 import { formatBytes } from '../core/preview.ts';
-import type { Seen, ToolIo, ToolOutput } from '../core/ports.ts';
+import type { Seen, ToolIo, ToolOutput } from '../core/tool.ts';
 import type { Sha } from '../shapes/ids.ts';
 import { absolutePath, fileTrouble, refusal } from './paths.ts';
 import { claimedOutput, type FileClaim } from './recover.ts';

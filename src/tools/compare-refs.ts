@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Recovery, ToolIo } from '../core/ports.ts';
+import type { Recovery, ToolIo } from '../core/tool.ts';
 import { gitCommit } from './git-commit.ts';
 import { refusal } from './paths.ts';
 

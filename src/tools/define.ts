@@ -1,4 +1,4 @@
-import type { Tool } from '../core/ports.ts';
+import type { Tool } from '../core/tool.ts';
 
 type Optional = 'aliases' | 'interrupt' | 'runs' | 'maxChars' | 'isConcurrencySafe';
 

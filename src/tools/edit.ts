@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Seen, ToolIo } from '../core/ports.ts';
+import type { Seen, ToolIo } from '../core/tool.ts';
 import { changeFile, foresee, type Plan, type Target } from './change-file.ts';
 import { defineTool } from './define.ts';
 import { page } from './page.ts';

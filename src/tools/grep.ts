@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { z } from 'zod';
-import type { SearchRun, ToolIo, ToolOutput } from '../core/ports.ts';
+import type { SearchRun } from '../core/ports.ts';
+import type { ToolIo, ToolOutput } from '../core/tool.ts';
 import { defineTool } from './define.ts';
 import { absolutePath, pathFault, refusal, shownPath } from './paths.ts';
 import { searchPlace, searchTrouble } from './search-place.ts';

@@ -1,5 +1,6 @@
 import { basename, dirname, extname, relative, resolve } from 'node:path';
-import type { Files, ToolOutput } from '../core/ports.ts';
+import type { Files } from '../core/ports.ts';
+import type { ToolOutput } from '../core/tool.ts';
 
 /** What is wrong with a path by itself, for the model. */
 export function pathFault(path: string): string | undefined {

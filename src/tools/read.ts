@@ -2,7 +2,7 @@ import { extname } from 'node:path';
 import { z } from 'zod';
 import { checkImage } from '../core/image.ts';
 import { formatBytes } from '../core/preview.ts';
-import type { Seen, ToolIo, ToolOutput } from '../core/ports.ts';
+import type { Seen, ToolIo, ToolOutput } from '../core/tool.ts';
 import { defineTool } from './define.ts';
 import { imageType } from './image-type.ts';
 import { page } from './page.ts';

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import type { Adoption, Recovery, ToolIo, ToolOutput } from '../core/ports.ts';
+import type { Adoption } from '../core/ports.ts';
+import type { Recovery, ToolIo, ToolOutput } from '../core/tool.ts';
 import { Sha } from '../shapes/ids.ts';
 import { CommitClaim } from './compare-refs.ts';
 

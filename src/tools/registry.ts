@@ -1,4 +1,4 @@
-import type { Registry, Tool } from '../core/ports.ts';
+import type { Registry, Tool } from '../core/tool.ts';
 
 /** Looks tools up by name, then by alias. @throws when two tools claim one name or alias. */
 export function createRegistry(tools: readonly Tool[]): Registry {

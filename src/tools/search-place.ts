@@ -1,5 +1,5 @@
 import { basename, dirname } from 'node:path';
-import type { ToolIo, ToolOutput } from '../core/ports.ts';
+import type { ToolIo, ToolOutput } from '../core/tool.ts';
 import { fileTrouble, missingText, refusal } from './paths.ts';
 
 /** The folder to search in, and the one file of it when only that is meant. */

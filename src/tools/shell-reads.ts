@@ -1,5 +1,5 @@
 import { parse, type Command, type Word } from 'unbash';
-import type { Seen, ToolIo } from '../core/ports.ts';
+import type { Seen, ToolIo } from '../core/tool.ts';
 import { absolutePath } from './paths.ts';
 import { decodeText, MAX_FILE_BYTES } from './text-file.ts';
 

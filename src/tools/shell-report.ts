@@ -1,5 +1,6 @@
 import { byteLength, formatBytes } from '../core/preview.ts';
-import type { Shell, ShellExit, ToolOutput } from '../core/ports.ts';
+import type { Shell, ShellExit } from '../core/ports.ts';
+import type { ToolOutput } from '../core/tool.ts';
 import { exitIsFine } from './exit-is-fine.ts';
 import { countText, numberText } from './text.ts';
 

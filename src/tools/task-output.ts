@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { byteLength, persistedOutput, PREVIEW_BYTES } from '../core/preview.ts';
-import type { ShellExit, ToolIo, ToolOutput } from '../core/ports.ts';
+import type { ShellExit } from '../core/ports.ts';
+import type { ToolIo, ToolOutput } from '../core/tool.ts';
 import { taskEnding, type TaskSight } from '../core/task-note.ts';
 import { awaitExit } from './await-exit.ts';
 import { defineTool } from './define.ts';

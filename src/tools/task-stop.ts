@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { ToolIo, ToolOutput } from '../core/ports.ts';
+import type { ToolIo, ToolOutput } from '../core/tool.ts';
 import { taskEnding } from '../core/task-note.ts';
 import { defineTool } from './define.ts';
 import { unknownTask } from './task.ts';

@@ -1,4 +1,4 @@
-import type { ToolIo, ToolOutput } from '../core/ports.ts';
+import type { ToolIo, ToolOutput } from '../core/tool.ts';
 import { refusal } from './paths.ts';
 
 /** Where a background task's run and output are. */

@@ -4,7 +4,7 @@ import { changeFile, foresee, type Plan, type Target } from './change-file.ts';
 import { defineTool } from './define.ts';
 import { absolutePath, pathFault } from './paths.ts';
 import { compareFile } from './recover.ts';
-import type { ToolIo } from '../core/ports.ts';
+import type { ToolIo } from '../core/tool.ts';
 import { linesOf, textFault } from './text-file.ts';
 import { briefText, countText } from './text.ts';
 

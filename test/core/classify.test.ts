@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { isSafe } from '../../src/core/classify.ts';
-import type { Tool } from '../../src/core/ports.ts';
+import type { Tool } from '../../src/core/tool.ts';
 import { builtinTools } from '../../src/tools/builtin.ts';
 import { defineTool } from '../../src/tools/define.ts';
 import { isConcurrencySafeMcp } from '../../src/tools/mcp-safety.ts';

@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { partitionCalls, partitionCommand } from '../../src/app/commands/partition.ts';
 import { partition } from '../../src/core/partition.ts';
-import type { Tool } from '../../src/core/ports.ts';
+import type { Tool } from '../../src/core/tool.ts';
 import { builtinTools } from '../../src/tools/builtin.ts';
 import { defineTool } from '../../src/tools/define.ts';
 import { isConcurrencySafeMcp } from '../../src/tools/mcp-safety.ts';

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { rgPath } from '@vscode/ripgrep';
-import type { Seen, Tool, ToolIo, ToolOutput } from '../../src/core/ports.ts';
+import type { Seen, Tool, ToolIo, ToolOutput } from '../../src/core/tool.ts';
 import { childEnv } from '../../src/host/child-env.ts';
 import { createFiles } from '../../src/host/files.ts';
 import { createSearch } from '../../src/host/search.ts';

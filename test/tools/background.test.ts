@@ -1,6 +1,6 @@
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { ToolIo } from '../../src/core/ports.ts';
+import type { ToolIo } from '../../src/core/tool.ts';
 import { hasEnded, statOf } from '../../src/host/identity.ts';
 import { mayMove } from '../../src/tools/background.ts';
 import { bash } from '../../src/tools/bash.ts';

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, watch, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Recovery, ToolIo } from '../../src/core/ports.ts';
+import type { Recovery, ToolIo } from '../../src/core/tool.ts';
 import { hasEnded, statOf } from '../../src/host/identity.ts';
 import { bash } from '../../src/tools/bash.ts';
 import { type Bench, createBench, sha256, textOf } from '../support/tool-io.ts';

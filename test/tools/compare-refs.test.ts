@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Recovery, ToolIo } from '../../src/core/ports.ts';
+import type { Recovery, ToolIo } from '../../src/core/tool.ts';
 import { bash } from '../../src/tools/bash.ts';
 import { appears } from '../support/appears.ts';
 import { type Bench, createBench, textOf } from '../support/tool-io.ts';

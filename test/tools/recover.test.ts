@@ -1,6 +1,6 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Tool, ToolIo } from '../../src/core/ports.ts';
+import type { Tool, ToolIo } from '../../src/core/tool.ts';
 import { edit } from '../../src/tools/edit.ts';
 import { read } from '../../src/tools/read.ts';
 import { write } from '../../src/tools/write.ts';

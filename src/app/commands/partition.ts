@@ -3,7 +3,7 @@ import type { Readable, Writable } from 'node:stream';
 import { z } from 'zod';
 import { isSafe } from '../../core/classify.ts';
 import { partition } from '../../core/partition.ts';
-import type { Registry } from '../../core/ports.ts';
+import type { Registry } from '../../core/tool.ts';
 import { builtinTools } from '../../tools/builtin.ts';
 import { createRegistry } from '../../tools/registry.ts';
 
