@@ -40,7 +40,7 @@ export async function job(input: JobInput): Promise<JobEnd> {
   // Also for a cancelled job: what runs is ended, what is open is sealed, and the record is what is left of it.
   await CancellationScope.nonCancellable(async () => {
     await desk.tasks.end();
-    await desk.settled();
+    await desk.questions.settled();
     await closeJob({ config: input.config, end, state: s });
   });
   if (end.status === 'cancelled') throw new CancelledFailure('the job was cancelled');
@@ -56,7 +56,7 @@ export async function job(input: JobInput): Promise<JobEnd> {
       // With nothing to do there is no reason to wake the model.
       if (opened.notes && (s.turnOpen || s.queue.length > 0)) s.queue.unshift(...opened.notes);
     }
-    desk.climb();
+    desk.questions.climb();
     while (true) {
       if (desk.rollOver || isLong(s.limits.events)) await rollOver();
       if (!s.turnOpen && s.queue.length === 0) {
@@ -93,7 +93,8 @@ export async function job(input: JobInput): Promise<JobEnd> {
         return run(state);
       });
       keep(s, state.step, result.state);
-      if (desk.unanswered) return { status: 'failed', why: 'permission', error: desk.unanswered };
+      const unanswered = desk.questions.unanswered();
+      if (unanswered) return { status: 'failed', why: 'permission', error: unanswered };
       const end = settle(s, result);
       if (!end && result.kind === 'stopped' && patched('turn.ended')) await tellEnd(result);
       return end;
@@ -127,7 +128,7 @@ export async function job(input: JobInput): Promise<JobEnd> {
   }
 
   async function rollOver(): Promise<never> {
-    await desk.settled();
+    await desk.questions.settled();
     const again = makeContinueAsNewFunc<typeof job>({ workflowTaskTimeout: TASK_TIMEOUT, memo: { job: desk.memo() } });
     return again({ v: 1, config: input.config, inputs: [], from: s, continued: true });
   }
