@@ -115,6 +115,18 @@ export const scenarios: Record<string, Scenario> = {
       await r.event(id, 'job.closed');
     },
   },
+  'interrupt-twice': {
+    steps: [{ calls: [bash('sleep 1000')] }, { text: 'on again' }],
+    config: free,
+    async drive(r, id) {
+      await begun(r, id);
+      await r.client.signal(id, 'interrupt', {});
+      await r.client.signal(id, 'interrupt', { now: true });
+      await idle(r, id);
+      await r.client.send(id, 'go on');
+      await r.event(id, 'job.closed');
+    },
+  },
   hooks: {
     steps: [
       { calls: [bash('echo one'), bash('exit 3'), bash('echo no')] },
