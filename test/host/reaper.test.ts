@@ -11,6 +11,7 @@ import { killTree, MARK, membersOf } from '../../src/host/kill-tree.ts';
 import { openLedger } from '../../src/host/ledger.ts';
 import { type JobStanding, type Reaper, type Standing, startReaper } from '../../src/host/reaper.ts';
 import { start } from '../../src/host/supervisor.ts';
+import { removeFolder } from '../support/remove-folder.ts';
 
 /** A command with a child that leaves its session. */
 const COMMAND = 'setsid sleep 1000 & sleep 1001 & echo on; wait';
@@ -38,8 +39,7 @@ beforeEach(() => {
 afterEach(async () => {
   reaper?.stop();
   for (const mark of marks) await killTree({ mark }, 0);
-  // Supervisors write their last word when their command is dead.
-  rmSync(home, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
+  await removeFolder(home);
 });
 
 const folder = (job: string): string => join(home, jobDir(job), callDir(1, 1, 0));

@@ -1,11 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type ModelServer, startModelServer } from '../../src/app/model-server/start-model-server.ts';
 import type { Script } from '../../src/app/model-server/script.ts';
 import { distFile } from '../../src/app/service/dist-file.ts';
+import { removeFolder } from './remove-folder.ts';
 import { temporalProgram } from './temporal.ts';
 
 /** How a command ended, and what it printed. */
@@ -89,7 +90,7 @@ export async function commandLine(script: Script, over: Record<string, string> =
     async close() {
       await run(['down', '--now']);
       await model.close();
-      rmSync(top, { recursive: true, force: true });
+      await removeFolder(top);
     },
   };
 }

@@ -15,4 +15,4 @@ await bench.call(read, { file_path });
 const { text, isError } = await bench.call(write, { file_path, content: 'x'.repeat(1_000_000) });
 const answer = { text, isError, content: readFileSync(file_path, 'utf8'), names: readdirSync(disk) };
 process.stdout.write(`${JSON.stringify(answer)}\n`);
-bench.remove();
+await bench.remove();

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once, setMaxListeners } from 'node:events';
-import { mkdirSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, openSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
@@ -17,6 +17,7 @@ import { createTranscript } from '../../src/host/transcript-store.ts';
 import type { JobEvent } from '../../src/shapes/event.ts';
 import type { JobConfig, JobRecord } from '../../src/shapes/job.ts';
 import type { Message } from '../../src/shapes/message.ts';
+import { removeFolder } from './remove-folder.ts';
 import { type TestServer, testServer } from './temporal.ts';
 
 /** A worker process of the product. */
@@ -202,7 +203,7 @@ export async function rig(
       await model.close();
       await connection.close();
       if (!options.server) await server.stop();
-      rmSync(top, { recursive: true, force: true });
+      await removeFolder(top);
     },
   };
 }

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, realpathSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { rgPath } from '@vscode/ripgrep';
@@ -8,6 +8,7 @@ import { childEnv } from '../../src/host/child-env.ts';
 import { createFiles } from '../../src/host/files.ts';
 import { createSearch } from '../../src/host/search.ts';
 import { createShell } from '../../src/host/shell.ts';
+import { removeFolder } from './remove-folder.ts';
 
 /** What a bench may be given: fields of the `ToolIo` of its calls, and variables of the job. */
 export type BenchOptions = Partial<
@@ -32,7 +33,7 @@ export interface Bench {
   /** Takes over what an output taught. */
   learn(output: ToolOutput): void;
   cwd: string;
-  remove(): void;
+  remove(): Promise<void>;
 }
 
 export const sha256 = (bytes: Uint8Array | string): string => createHash('sha256').update(bytes).digest('hex');
@@ -106,7 +107,7 @@ export function createBench(): Bench {
       for (const [path, what] of Object.entries(output.seen ?? {})) seen.set(path, what);
       bench.cwd = output.cwd ?? bench.cwd;
     },
-    remove: () => rmSync(top, { recursive: true, force: true }),
+    remove: () => removeFolder(top),
   };
   return bench;
 }
