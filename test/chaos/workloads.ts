@@ -106,7 +106,8 @@ function hookThatWaits(dir: string, hook: string): void {
 export const WORKLOADS = {
   /** The stalls come once: the reply to the next attempt comes in one piece. */
   silent: slow('silent', [{ after: 'start', for: '3s' }]),
-  talking: slow('talking', [{ after: '4 events', for: '3s' }]),
+  // Long enough for a cancel to arrive on a busy machine.
+  talking: slow('talking', [{ after: '4 events', for: '8s' }]),
   /** The first of two calls is complete when the reply stops. */
   calling: slow('calling', [{ after: 'block 1', for: '3s' }]),
   spoken: slow('spoken', [{ after: 'end', for: '3s' }]),
