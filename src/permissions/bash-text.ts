@@ -62,8 +62,16 @@ function quoted(word: BashWord): string {
 export function forbids(pattern: CommandPattern, command: BashCommand, home: string): boolean | 'maybe' {
   const { forbidden, open } = facesOf(command);
   if (forbidden.some((text) => patternCovers(pattern, text))) return true;
-  const maybe = open.some((words) => pattern.patterns.some((one) => intersects(one.pattern, patternOf(words, home))));
+  const maybe = open.some((words) =>
+    pattern.patterns.some((one) => mayStart(one.start, words) && intersects(one.pattern, patternOf(words, home))),
+  );
   return maybe ? 'maybe' : false;
+}
+
+/** Whether a command whose name is known may begin with a text; rules most patterns out before it is taken apart. */
+function mayStart(start: string, [name]: Words): boolean {
+  if (name?.value === undefined || name.splits) return true;
+  return start.startsWith(name.value) || name.value.startsWith(start);
 }
 
 const opened = new WeakMap<Words, { home: string; pattern: Pattern }>();
