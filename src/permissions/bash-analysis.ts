@@ -13,7 +13,7 @@ export type BashCommand = {
   words: readonly BashWord[];
   /** The command itself, then what is left after each transparent wrapper such as `timeout 5`. */
   layers: readonly (readonly BashWord[])[];
-  /** Further commands that it would run, such as the one behind `sudo`. */
+  /** Further commands that it would run, such as the one behind `sudo`, or a script that a shell is given. */
   beneath: readonly (readonly BashWord[])[];
   /** Those among all of these that get further words from the input of `xargs`. */
   fed: readonly (readonly BashWord[])[];

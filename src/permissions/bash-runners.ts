@@ -1,7 +1,7 @@
 import { programName } from './bash-analysis.ts';
 import { filled, filledByXargs } from './bash-filled.ts';
 import { sedMayRun } from './bash-sed.ts';
-import { codeOf, lacksCode, readsInput } from './bash-shells.ts';
+import { codeOf, lacksCode, readsInput, scriptsOf } from './bash-shells.ts';
 import { variableDoubt } from './bash-variables.ts';
 import type { BashWord } from './bash-words.ts';
 
@@ -92,6 +92,9 @@ function look(words: Words, found: Found, { wrapped, fed }: { wrapped: boolean; 
   const code = codeOf(name, words);
   if (code?.kind === 'known') found.code.push(code.text);
   if (code?.kind === 'unknown') found.unclear.push(code.why);
+  const scripts = scriptsOf(name, words);
+  found.beneath.push(...scripts);
+  if (fed) found.fed.push(...scripts);
   found.readsCode ||= readsInput(name, words) || (!named && startsShell(name, words));
 }
 

@@ -1,4 +1,3 @@
-import { programName } from './bash-analysis.ts';
 import type { BashWord } from './bash-words.ts';
 
 type Words = readonly BashWord[];
@@ -13,27 +12,36 @@ export function codeOf(name: string, words: Words): Code | undefined {
   const args = operandsOf(words);
   if (name === 'eval') return joined(args, 'eval runs text that is computed');
   if (name === 'trap' && args.length > 1) return joined(args.slice(0, 1), 'trap runs text that is computed');
-  if (name === 'source' || name === '.') return codeOfFile(name, programName(args));
+  if (name === 'source' || name === '.') return codeOfFile(name, args[0]);
   if (!shells.has(name)) return undefined;
-  const start = startOf(words);
-  if (start.kind === 'unknown') return { kind: 'unknown', why: `what ${name} runs is computed` };
-  if (start.kind === 'file') return codeOfFile(name, start.path);
-  return start.kind === 'code' ? joined(start.words, `${name} -c runs text that is computed`) : undefined;
+  const { kind, code, scripts } = startOf(words);
+  if (kind === 'unknown') return { kind, why: `what ${name} runs is computed` };
+  const doubt = scripts.map(([file]) => codeOfFile(name, file)).find((found) => found !== undefined);
+  return doubt ?? joined(code, `${name} -c runs text that is computed`);
 }
 
 /** Whether a shell takes its commands from its input. */
 export function readsInput(name: string, words: Words): boolean {
   if (name === 'source' || name === '.') return isInput(operandsOf(words)[0]?.value ?? '');
   if (!shells.has(name)) return false;
-  const start = startOf(words);
-  return start.kind === 'input' || (start.kind === 'file' && isInput(start.path));
+  const { kind, scripts } = startOf(words);
+  return kind === 'input' || scripts.some(([file]) => isInput(file?.value ?? ''));
+}
+
+/**
+ * The files that a shell, `source` or `.` takes its commands from, each with the words behind it. They are looked for in PATH
+ * too, so `bash rm x` runs the program `rm` if that is a script.
+ */
+export function scriptsOf(name: string, words: Words): readonly Words[] {
+  if (name === 'source' || name === '.') return [operandsOf(words)].filter((script) => script.length > 0);
+  return shells.has(name) ? startOf(words).scripts : [];
 }
 
 /** Whether a shell has been told to run code, but not which: `sh -c` alone. */
 export function lacksCode(name: string, words: Words): boolean {
   if (!shells.has(name)) return false;
-  const start = startOf(words);
-  return start.kind === 'code' && start.words.length === 0;
+  const { kind, code } = startOf(words);
+  return kind === 'code' && code.length === 0;
 }
 
 /** The words behind the name, and behind a `--` that ends the options. */
@@ -42,10 +50,17 @@ function operandsOf(words: Words): Words {
 }
 
 /** A file may hold any code; what only leads to an open descriptor holds what this command puts there. */
-function codeOfFile(name: string, path: string | undefined): Code | undefined {
-  if (path === undefined) return { kind: 'unknown', why: `${name} runs a file that is computed` };
-  const open = /^\/(?:dev|proc)\/|(?:^|\/)fd\/\d+$/.test(straight(path));
-  return open && !isInput(path) ? { kind: 'unknown', why: `${name} runs what ${path} leads to` } : undefined;
+function codeOfFile(name: string, file: BashWord | undefined): Code | undefined {
+  const path = file?.splits ? undefined : file?.value;
+  if (path === undefined || /^-./.test(path)) return { kind: 'unknown', why: `${name} runs a file that is computed` };
+  return leadsToDescriptor(path) && !isInput(path)
+    ? { kind: 'unknown', why: `${name} runs what ${path} leads to` }
+    : undefined;
+}
+
+/** Whether what stands behind a path may depend on who opens it, from whatever folder. */
+function leadsToDescriptor(path: string): boolean {
+  return isInput(path) || /^\/(?:dev|proc)\/|(?:^|\/)fd\/\d+$/.test(straight(path));
 }
 
 /** Whether a path is that of the input, from whatever folder. */
@@ -62,20 +77,20 @@ function straight(path: string): string {
   return (path.startsWith('/') ? '/' : '') + parts.join('/');
 }
 
-type Start =
-  | { kind: 'code'; words: Words }
-  | { kind: 'file'; path: string }
-  | { kind: 'input' | 'nothing' | 'unknown' };
+/** What a shell begins with, by its options: the code behind `-c`, a file, or its input. `scripts`: all files that it takes commands from. */
+type Start = { kind: 'code' | 'file' | 'input' | 'nothing' | 'unknown'; code: Words; scripts: readonly Words[] };
 
-/** What a shell begins with, by its options: `-c`, a file, or its input. */
 function startOf(words: Words): Start {
+  const scripts: Words[] = [];
+  const start = (kind: Start['kind'], code: Words = []): Start => ({ kind, code, scripts });
+  if (onlyReads(words)) return start('nothing');
   let code = false;
   let input = false;
   let i = 1;
   for (; i < words.length; i++) {
     const text = words[i]!.splits ? undefined : words[i]!.value;
-    if (text === undefined) return fileOrUnknown(words[i]!);
-    if (text === '--version' || text === '--help') return { kind: 'nothing' };
+    if (text === undefined) return start('unknown');
+    if (text === '--version' || text === '--help') return start('nothing');
     if (!/^[-+]/.test(text)) break;
     if (text === '--' || text === '-') {
       i++;
@@ -84,18 +99,21 @@ function startOf(words: Words): Start {
     if (!text.startsWith('--')) {
       code ||= text.includes('c');
       input ||= text.includes('s');
-    }
-    i += text.startsWith('--') ? Number(/^--(?:rcfile|init-file)$/.test(text)) : text.replaceAll(/[^oO]/g, '').length;
+      i += text.replaceAll(/[^oO]/g, '').length;
+    } else if (/^--(?:rcfile|init-file)$/.test(text) && words[++i]) scripts.push([words[i]!]);
   }
   const operand = words[i];
-  if (code) return { kind: 'code', words: operand ? [operand] : [] };
-  if (input || operand === undefined) return { kind: 'input' };
-  return operand.value === undefined || operand.splits ? fileOrUnknown(operand) : { kind: 'file', path: operand.value };
+  if (code) return start('code', operand ? [operand] : []);
+  if (input || operand === undefined) return start('input');
+  if (operand.value === undefined || operand.splits) return start('unknown');
+  scripts.push(words.slice(i));
+  return start('file');
 }
 
-/** What `find` and `xargs` put in as a word of its own is a file like any other. */
-function fileOrUnknown(word: BashWord): Start {
-  return word.raw === '{}' ? { kind: 'file', path: '{}' } : { kind: 'unknown' };
+/** `-n FILE` runs nothing; `{}` is what `find` puts in as a word of its own. */
+function onlyReads([, option, file, ...others]: Words): boolean {
+  if (option?.value !== '-n' || !file || file.splits) return false;
+  return file.raw === '{}' ? others.length === 0 : file.value !== undefined && !/^[-+]/.test(file.value);
 }
 
 function joined(words: Words, why: string): Code | undefined {

@@ -69,6 +69,22 @@ const found = [
   "sed --expression='1e rm x' f.txt",
   "sed -f - f.txt <<< '1e rm x'",
   "sed -n -e '/t/{p' -e 'e rm x' -e '}' f.txt",
+  // The script of a shell may be a program that stands in PATH.
+  'bash <<< "coproc N { bash <<< "ls rm {a,$(sed x ${X:-rm} -rf)}" 3<<< ls; }" 3<<< ls',
+  `""bash 3<<< ls <<< 'find . -name x -exec echo "'printf rm x \${X[0]} d'" | xargs sh -c {} \\;' < data`,
+  `bash 3<<< ls <<< 'bash -c 'echo rm -n "\${A[@]}"'' < data`,
+  'bash rm x',
+  'bash --norc -x +e -o posix -- rm x',
+  'bash ../../bin/rm',
+  'env bash rm',
+  'source rm x',
+  '. -- rm x',
+  'command . rm',
+  'echo rm | xargs -I{} bash {}',
+  'find ../../bin -name rm -exec bash {} x \\;',
+  'bash --rcfile ../../bin/rm -i <<< ls',
+  'bash --rcfile <(echo rm x) -i <<< ls',
+  'bash --init-file /dev/fd/3 -i 3<<< "rm x" <<< ls',
 ];
 
 /** The same for programs that this test does not start. */
@@ -88,6 +104,8 @@ const others = [
   "env PS4='$(rm x)' bash -xc ls",
   '/lib64/ld-linux-x86-64.so.2 /bin/rm x',
   'tmux new -d rm x',
+  'ksh rm x',
+  '. -p bin rm x',
 ];
 
 const denied = { deny: ['Bash(rm *)'] };
@@ -111,6 +129,15 @@ describe('what runs rm does not get past a deny rule', () => {
     expect(bashVerdict(push, 'echo push | xargs git')).toBe('ask');
     expect(bashVerdict(push, 'echo push | xargs -n1 nice git')).toBe('ask');
     expect(bashVerdict(push, 'ls | xargs git add')).toBe('allow');
+  });
+
+  test('and where a shell is given the program as its script, which no allow rule has to name', () => {
+    expect(bashVerdict({ allow: ['Bash'], ask: ['Bash(deploy.sh *)'] }, 'bash scripts/deploy.sh now')).toBe('ask');
+    expect(bashVerdict({ allow: ['Bash'], deny: ['Bash(./x *)'] }, 'sh -e ./x')).toBe('deny');
+    expect(bashVerdict({ allow: ['Bash'], ...denied }, 'bash rm x')).toBe('deny');
+    expect(bashVerdict({ allow: ['Bash(bash *)'] }, 'bash x.sh a')).toBe('allow');
+    expect(bashVerdict({ allow: ['Bash(x.sh *)'] }, 'bash x.sh a')).toBe('ask');
+    expect(bashVerdict({ allow: ['Bash(source *)'] }, 'source venv/bin/activate')).toBe('allow');
   });
 });
 
@@ -137,6 +164,13 @@ const fine = [
   'bash -O extglob build.sh -c',
   "bash <<'E' 2>&1\nls\nE",
   'bash -s arg <<E\nls\nE',
+  'bash script.sh rm',
+  'bash -x ./scripts/build.sh --rm',
+  'sh ./x && sh ../rm.sh',
+  'bash -n rm',
+  "bash -c 'ls $1' rm x",
+  'source ./env.sh rm',
+  'ls | xargs bash lint.sh',
   '. venv/bin/activate',
   'trap - EXIT',
   'sudo -n whoami',
