@@ -3,7 +3,7 @@ import { filled, filledByXargs } from './bash-filled.ts';
 import { sedMayRun } from './bash-sed.ts';
 import { codeOf, lacksCode, readsInput, scriptsOf } from './bash-shells.ts';
 import { variableDoubt } from './bash-variables.ts';
-import type { BashWord } from './bash-words.ts';
+import { fromInput, type BashWord } from './bash-words.ts';
 
 type Words = readonly BashWord[];
 
@@ -87,7 +87,8 @@ function look(words: Words, found: Found, { wrapped, fed }: { wrapped: boolean; 
   if (fed && (open || name === 'find' || lacksCode(name, words)))
     found.unclear.push(`what ${name} runs comes from an input`);
   if (name === 'find') lookAtFind(words, found);
-  if (name === 'sed' && sedMayRun(words)) found.unclear.push('what sed runs is not known');
+  if (name === 'sed' && sedMayRun(fed ? [...words, fromInput] : words))
+    found.unclear.push('what sed runs is not known');
   if (changesNames(name, words)) found.unclear.push(`${name} changes what names mean, or runs text`);
   const code = codeOf(name, words);
   if (code?.kind === 'known') found.code.push(code.text);

@@ -1,3 +1,4 @@
+import { sedScript, someValue } from './bash-sed-words.ts';
 import type { BashWord } from './bash-words.ts';
 
 /** Whether a sed script only prints, deletes and replaces: no command of it writes a file, reads one or runs a program. */
@@ -28,43 +29,45 @@ function splitBy(text: string, delimiter: string): string[] {
   return parts;
 }
 
-/** Whether sed may run a program: by the command `e`, the flag `e`, or a script that comes from an input. Files and what is not known are not looked into. */
+/**
+ * Whether sed may run a program: by the command `e`, the flag `e`, or a script that is not known. A value in the place of a
+ * number, a pattern, a text or a file name is taken for just that: `sed "s/a/$B/"` and `sed "${N}p"` have to pass, although
+ * B may hold the delimiter or a line end and then a command. A value in any other place may be a command.
+ */
 export function sedMayRun(words: readonly BashWord[]): boolean {
-  const args = words.slice(1).map((word) => word.value);
-  if (args.includes('--sandbox')) return false;
-  const scripts: string[] = [];
-  let given = false;
-  for (let i = 0; i < args.length; i++) {
-    const arg = args[i] ?? '';
-    const [, letter, attached = ''] = /^-[nErsuzbi]*([ef])([\s\S]*)$/.exec(arg) ?? [];
-    const [, long, value] = /^--(e|fi)[a-z]*(?:=([\s\S]*))?$/.exec(arg) ?? [];
-    const option = letter ?? long?.slice(0, 1);
-    if (option === undefined) continue;
-    given = true;
-    const text = value ?? (attached === '' ? args[++i] : attached);
-    if (option === 'e') scripts.push(text ?? '');
-    else if (text === '-' || text?.startsWith('/dev/')) return true;
-  }
-  if (!given) scripts.push(args.find((arg) => arg === undefined || !/^-./.test(arg)) ?? '');
-  return mayRun(scripts.join('\n'));
+  const script = sedScript(words);
+  return script.kind === 'unknown' || (script.kind === 'script' && mayRun(script.text));
 }
 
-const regex = String.raw`(?:/(?:[^/\\]|\\[\s\S])*/|\\([^\\\n])(?:(?!\1)[^\\]|\\[\s\S])*\1)[IM]*`;
+const number = String.raw`[\d${someValue}]+`;
+/** A pattern between slashes, or between two of the character that group number `group` holds. */
+function regex(group: number): string {
+  const again = `\\${group}`;
+  return String.raw`(?:/(?:[^/\\]|\\[\s\S])*/|\\([^\\\n${someValue}])(?:(?!${again})[^\\]|\\[\s\S])*${again})[IM]*`;
+}
+
 const before = new RegExp(
-  String.raw`^[\s;{}]*(?:(?:\d+(?:~\d+)?|\$|${regex})\s*(?:,\s*(?:[+~]?\d+|\$|${regex.replaceAll('\\1', '\\2')})\s*)?)?[!\s]*`,
+  String.raw`^[\s;{}]*((?:(?:${number}(?:~${number})?|\$|${regex(2)})\s*(?:,\s*(?:[+~]?${number}|\$|${regex(3)})\s*)?)?[!\s]*)`,
 );
 
 /** Reads a script command by command; one that it can't read may do anything. */
 function mayRun(script: string): boolean {
   for (let rest = script; ;) {
-    rest = rest.slice(before.exec(rest)![0].length);
+    const [prefix, address] = before.exec(rest)!;
+    rest = rest.slice(prefix.length);
     const command = rest[0];
+    if (address!.includes(someValue) && isWholeCommand(address!, command)) return true;
     if (command === undefined) return false;
     if (command === 'e') return true;
     const length = command === 's' || command === 'y' ? lengthOfReplacing(rest) : lengthOf(rest);
     if (length === undefined) return true;
     rest = rest.slice(length);
   }
+}
+
+/** Whether what looks like the address of a command is itself one, since none follows that could have it. */
+function isWholeCommand(address: string, next: string | undefined): boolean {
+  return next === undefined || '}#:'.includes(next) || address.includes('\n');
 }
 
 function lengthOf(text: string): number | undefined {
@@ -75,7 +78,7 @@ function lengthOf(text: string): number | undefined {
 /** `s` and `y`; not known when it can't be read, or when its flags run what comes out. */
 function lengthOfReplacing(text: string): number | undefined {
   const delimiter = text[1];
-  if (delimiter === undefined || /[\\\n]/.test(delimiter)) return undefined;
+  if (delimiter === undefined || delimiter === someValue || /[\\\n]/.test(delimiter)) return undefined;
   const [first, second, ...others] = splitBy(text.slice(2), delimiter);
   if (first === undefined || second === undefined || others.length === 0) return undefined;
   const start = 2 + first.length + 1 + second.length + 1;

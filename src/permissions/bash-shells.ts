@@ -59,7 +59,7 @@ function codeOfFile(name: string, file: BashWord | undefined): Code | undefined 
 }
 
 /** Whether what stands behind a path may depend on who opens it, from whatever folder. */
-function leadsToDescriptor(path: string): boolean {
+export function leadsToDescriptor(path: string): boolean {
   return isInput(path) || /^\/(?:dev|proc)\/|(?:^|\/)fd\/\d+$/.test(straight(path));
 }
 

@@ -1,6 +1,6 @@
 import { programOf, type BashCommand } from './bash-analysis.ts';
 import { gitSubcommand } from './bash-git.ts';
-import { wordOf, type BashWord } from './bash-words.ts';
+import { fromInput, type BashWord } from './bash-words.ts';
 import { ANY, covers, intersects, literal, STAR, wildcard, type Pattern } from './wildcard.ts';
 
 type Words = readonly BashWord[];
@@ -98,8 +98,6 @@ type Faces = {
 };
 
 const known = new WeakMap<BashCommand, Faces>();
-/** What comes from the input of a command. */
-const input = wordOf('', [{ kind: 'unknown' }], true);
 
 function facesOf(command: BashCommand): Faces {
   const before = known.get(command);
@@ -116,7 +114,7 @@ function facesOf(command: BashCommand): Faces {
     forbidden: [...new Set([...all.flatMap(denyTexts), full, oneSpace(command.source)])],
     open: [
       ...all.filter((words) => words.some((word) => word.value === undefined || word.splits)),
-      ...command.fed.flatMap(variants).map((words) => [...words, input]),
+      ...command.fed.flatMap(variants).map((words) => [...words, fromInput]),
     ],
   };
   known.set(command, faces);

@@ -48,6 +48,9 @@ export function wordOf(raw: string, pieces: readonly Piece[], splits: boolean): 
   return { raw, pieces, splits, ...(known ? { value } : {}) };
 }
 
+/** Words that come from the input of a command, as those that `xargs` adds. */
+export const fromInput = wordOf('', [{ kind: 'unknown' }], true);
+
 /** Takes the first characters off a word, as of an option with its value attached; `undefined` when they are not known text. */
 export function wordFrom(word: BashWord, start: number): BashWord | undefined {
   const [first, ...rest] = word.pieces;
