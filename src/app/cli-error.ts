@@ -41,6 +41,11 @@ export function isServiceError(error: unknown): error is Error {
   return error instanceof Error && 'exitCode' in error && error.exitCode === Exit.service;
 }
 
+/** Whether it stays until a person does something about it. */
+export function isLasting(error: unknown): boolean {
+  return error instanceof Error && 'lasting' in error && error.lasting === true;
+}
+
 /** What a person reads of an error, and the exit code. Errors of ours carry `exitCode`; anything else is a bug. */
 export function explainError(error: unknown, debug: boolean): { exitCode: number; text: string } {
   if (error instanceof Error && 'exitCode' in error && typeof error.exitCode === 'number') {

@@ -5,7 +5,7 @@ import { JobId } from '../shapes/ids.ts';
 import type { JobConfig, JobInput, JobMemo, JobState, JobView } from '../shapes/job.ts';
 import type { Limits } from '../shapes/limits.ts';
 import type { TurnView } from '../shapes/turn.ts';
-import { CliError, Exit, isServiceError, unknownError } from './cli-error.ts';
+import { CliError, Exit, isLasting, isServiceError, unknownError } from './cli-error.ts';
 import { type JobInfo, endedJob, isSettled, lostJob, openJob } from './job-info.ts';
 import { type JobStore, readConfig } from './job-store.ts';
 import { type TemporalDoor, isAlreadyStarted, isNotFound, isUnanswered } from './temporal-door.ts';
@@ -188,7 +188,7 @@ export class JobClient {
   }
 
   /**
-   * Waits until a job is done, failed, stopped, cancelled or idle, however often the server goes away meanwhile.
+   * Waits until a job is done, failed, stopped, cancelled or idle, however often the server goes away meanwhile; throws when that takes a person to mend.
    */
   async settle(id: string, signal: AbortSignal, heard: Heard = {}): Promise<JobInfo> {
     let lost = false;
@@ -200,7 +200,7 @@ export class JobClient {
         heard.onInfo?.(info);
         if (isSettled(info)) return info;
       } catch (error) {
-        if (!isServiceError(error)) throw error;
+        if (!isServiceError(error) || isLasting(error)) throw error;
         if (!lost) heard.onLost?.(error.message);
         lost = true;
       }

@@ -26,6 +26,7 @@ export function addServiceCommands(program: Command, io: Io, done: (code: number
     .option('--foreground', 'keep the service in this process until Ctrl-C')
     .option('--ui', "serve Temporal's own web page too")
     .option('--standby', 'keep a second worker, which takes over at once when the first one dies')
+    .option('--restored', 'go on with a home that was put back from an older copy, which is refused without it')
     .option('--wait <seconds>', 'how long running jobs may take to fit a new version (default: 60)', seconds)
     .option('--json', 'print what status --json prints');
 

@@ -17,7 +17,8 @@ export async function openServiceHome(name: string): Promise<ServiceHome> {
   const root = mkdtempSync(join(tmpdir(), `nightshift-${name}-`));
   const { program } = await temporalProgram();
   const { PATH, HOME } = process.env;
-  return { root, env: { PATH, HOME, NIGHTSHIFT_HOME: join(root, 'home'), NIGHTSHIFT_TEMPORAL_CLI: program } };
+  const own = { NIGHTSHIFT_HOME: join(root, 'home'), XDG_CACHE_HOME: join(root, 'cache') };
+  return { root, env: { PATH, HOME, ...own, NIGHTSHIFT_TEMPORAL_CLI: program } };
 }
 
 /** Ends its service, and removes the folder. */

@@ -17,6 +17,8 @@ export type UpOptions = {
   foreground?: boolean;
   ui?: boolean;
   standby?: boolean;
+  /** Goes on with a home that was put back from an older copy. */
+  restored?: boolean;
   /** Seconds that running jobs get to fit an upgrade. */
   wait?: number;
   json?: boolean;
@@ -27,9 +29,9 @@ const USUAL_WAIT = 60;
 
 /** `up`: starts the service where none runs, and gives a running one this build and the model variables of this shell. */
 export async function up(options: UpOptions, io: Io): Promise<number> {
-  const { ui = false, standby = false, wait = USUAL_WAIT, files } = options;
+  const { ui = false, standby = false, restored = false, wait = USUAL_WAIT, files } = options;
   const progress = (line: string): void => tell(io, line);
-  const wanted: EnsureOptions = { env: io.env, progress, ui, standby, ...(files === undefined ? {} : { files }) };
+  const wanted: EnsureOptions = { env: io.env, progress, ui, standby, restored, ...(files && { files }) };
   if (options.foreground === true) return foreground(wanted, io);
   const before = lastBuild(io.env);
   const wasUp = (await currentService(io.env)) !== undefined;

@@ -8,7 +8,8 @@ import { killIdentity } from '../../host/identity.ts';
 import { loadScript } from '../model-server/load-script.ts';
 import { type ModelServer, startModelServer } from '../model-server/start-model-server.ts';
 import { distFile } from '../service/dist-file.ts';
-import { homePaths } from '../service/home.ts';
+import { homePaths, lookAtHome } from '../service/home.ts';
+import { pulseFiles } from '../service/pulse.ts';
 import { readRecord } from '../service/service-record.ts';
 
 /** A fresh folder with the sample project, a home of its own, and the scripted model: nothing outside is touched. */
@@ -79,6 +80,8 @@ export async function rehearse(): Promise<Rehearsal> {
       for (const child of running) child.kill('SIGKILL');
       execFileSync(process.execPath, [cli, 'down', '--now'], { env, stdio: 'ignore' });
       await model.close();
+      const made = lookAtHome(home);
+      if (made !== undefined) rmSync(pulseFiles(made, env).outside, { force: true });
       rmSync(top, { recursive: true, force: true });
     },
   };

@@ -33,7 +33,7 @@ export type KeeperState = z.infer<typeof KeeperState>;
 /** Lines of an answer: signs of life and progress, then one of the other two. */
 const Line = z.union([
   z.object({ progress: z.string().nullable() }),
-  z.object({ error: z.object({ message: z.string(), fix: z.string() }) }),
+  z.object({ error: z.object({ message: z.string(), fix: z.string(), lasting: z.boolean().optional() }) }),
   z.object({ state: KeeperState }),
 ]);
 
@@ -113,8 +113,10 @@ export function askKeeper(
       if (line === undefined) return;
       if ('progress' in line) {
         if (line.progress !== null) progress(line.progress);
-      } else if ('error' in line) settle(() => reject(new ServiceError(line.error.message, line.error.fix)));
-      else settle(() => resolve({ kind: 'answer', state: line.state }));
+      } else if ('error' in line) {
+        const { message, fix, lasting } = line.error;
+        settle(() => reject(new ServiceError(message, fix, lasting)));
+      } else settle(() => resolve({ kind: 'answer', state: line.state }));
     });
   });
 }
@@ -146,8 +148,9 @@ async function answer(peer: Socket, text: string, handle: Handler): Promise<void
     const state = await handle(command, (line) => say({ progress: line }));
     if (state !== undefined) say({ state });
   } catch (error) {
-    const fix = error instanceof ServiceError ? error.fix : 'nightshift down && nightshift up';
-    say({ error: { message: errorText(error), fix } });
+    const known = error instanceof ServiceError ? error : undefined;
+    const { fix, lasting } = known ?? { fix: 'nightshift down && nightshift up', lasting: false };
+    say({ error: { message: errorText(error), fix, lasting } });
   } finally {
     clearInterval(signs);
     peer.end();

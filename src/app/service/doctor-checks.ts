@@ -4,6 +4,7 @@ import { dirname } from 'node:path';
 import { ownServer, proveReachable } from './connection.ts';
 import { LEAST_FREE, type Env, freeBytes, homePath, homePaths, lookAtHome, openHome } from './home.ts';
 import { hasCredentials, modelVariables } from './model-variables.ts';
+import { olderCopy, pulseFiles, readStanding } from './pulse.ts';
 import { findTemporal, notFoundText } from './server-finder.ts';
 import { ServiceError, errorText } from './service-error.ts';
 import { serviceStatus } from './service-status.ts';
@@ -27,7 +28,7 @@ const LEAST_NODE = [20, 20] as const;
 export function doctorChecks(env: Env): Promise<Check[]> {
   const checks: readonly (readonly [string, () => Outcome | Promise<Outcome>])[] = [
     ['node', () => nodeCheck(process.versions.node)],
-    ['home', () => homeCheck(homePath(env))],
+    ['home', () => homeCheck(env)],
     ['temporal', () => temporalCheck(env)],
     ['server', () => serverCheck(env)],
     ['worker', () => workerCheck(env)],
@@ -58,9 +59,13 @@ export function nodeCheck(version: string): Outcome {
     : wrong(`${version}, but ${LEAST_NODE.join('.')} is needed`, 'nvm install 22 && nvm use 22');
 }
 
-function homeCheck(path: string): Outcome {
+async function homeCheck(env: Env): Promise<Outcome> {
+  const path = homePath(env);
   if (lookAtHome(path) !== undefined) {
-    openHome(path);
+    const home = openHome(path);
+    const stands = readStanding(pulseFiles(home, env));
+    // On a server of the user's own the database is not part of the copy.
+    if (stands.kind === 'older' && (await ownServer(env)) === undefined) throw olderCopy(home, stands);
     return fine(`${path}, ${gib(freeBytes(path))} free`);
   }
   let parent = path;

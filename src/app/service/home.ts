@@ -32,6 +32,8 @@ export interface HomePaths {
   readonly logs: string;
   readonly jobs: string;
   readonly workers: string;
+  /** How far the home has come, see pulse.ts. */
+  readonly pulse: string;
 }
 
 /** A home in use: its folders, and the id that keeps two homes on one server apart. */
@@ -61,6 +63,12 @@ export function homePath(env: Env): string {
   return join(user, '.local', 'state', 'nightshift');
 }
 
+/** The folder of what can be had again, or done without: `$XDG_CACHE_HOME/nightshift`, else `~/.cache/nightshift`. */
+export function cacheFolder(env: Env): string {
+  const chosen = env['XDG_CACHE_HOME'];
+  return join(chosen && isAbsolute(chosen) ? chosen : join(env['HOME'] || homedir(), '.cache'), 'nightshift');
+}
+
 /** The paths below a home; nothing is read or made. */
 export function homePaths(home: string): HomePaths {
   return {
@@ -73,6 +81,7 @@ export function homePaths(home: string): HomePaths {
     logs: join(home, 'logs'),
     jobs: join(home, 'jobs'),
     workers: join(home, 'workers'),
+    pulse: join(home, 'pulse.json'),
   };
 }
 

@@ -19,6 +19,8 @@ export const KeeperSpec = z.object({
   workerFile: z.string(),
   /** Whether to keep a second worker, which has what the first one did as soon as that dies. */
   standby: z.boolean().optional(),
+  /** Whether a home that was put back from an older copy is to be taken as it is. */
+  restored: z.boolean().optional(),
   /** How long a worker may be silent, in ms. */
   silentAfter: z.int().positive().optional(),
 });

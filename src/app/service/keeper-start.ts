@@ -21,6 +21,8 @@ export interface EnsureOptions {
   readonly ui?: boolean;
   /** Whether to keep a second worker; a service that is up is given one too. */
   readonly standby?: boolean;
+  /** Whether to go on with a home that was put back from an older copy; without it that is refused. */
+  readonly restored?: boolean;
   /** Compiled programs in place of the package's own. */
   readonly files?: Partial<ServiceFiles>;
   /** See KeeperSpec. */
@@ -81,11 +83,12 @@ export async function startKeeper(
 
 /** What the keeper of a service is to be started with; finds, and if need be downloads, the server's program. */
 export async function keeperSpec(home: Home, own: OwnServer | undefined, options: EnsureOptions): Promise<KeeperSpec> {
-  const { env, files = {}, ui = false, standby = false, silentAfter, progress = () => {} } = options;
+  const { env, files = {}, ui = false, standby = false, restored = false, silentAfter, progress = () => {} } = options;
   const common = {
     home: home.home,
     workerFile: files.worker ?? distFile('src/app/worker-main.js'),
     ...(standby ? { standby } : {}),
+    ...(restored ? { restored } : {}),
     ...(silentAfter === undefined ? {} : { silentAfter }),
   };
   if (own !== undefined) {

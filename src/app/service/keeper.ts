@@ -2,6 +2,7 @@ import { currentIdentity } from '../../host/identity.ts';
 import { type Command, type KeeperState, askKeeper, serveControl } from './control.ts';
 import { type Env, type Home, openHome } from './home.ts';
 import { ANOTHER_KEEPER, type KeeperSpec } from './keeper-spec.ts';
+import { keepPulse } from './kept-pulse.ts';
 import { keepService } from './kept-service.ts';
 import { type Lock, takeLock } from './lock.ts';
 
@@ -16,6 +17,8 @@ export interface KeeperOptions {
 }
 
 const LOOK_EVERY = 1000;
+/** A copy that was made after the last beat before a crash is not known to be an older one. In ms. */
+const BEAT_EVERY = 60_000;
 /** How long a keeper that could not start stays for somebody to ask why, in ms. */
 const LAST_WORDS = 3000;
 
@@ -47,7 +50,8 @@ async function keep({ spec, env, log: write, signal }: KeeperOptions, home: Home
     for (const listener of listeners) listener(line);
   };
   const keeper = { identity: currentIdentity(), startedAt: new Date().toISOString() };
-  const service = keepService({ spec, home, env, keeper, log, holdsHome: lock.holds });
+  const pulse = keepPulse({ home, env, log, holdsHome: lock.holds, restored: spec.restored === true });
+  const service = keepService({ spec, home, env, keeper, log, holdsHome: lock.holds, admit: pulse.begin });
   const stopping = newSignal();
   const stopped = newSignal();
   const heard = newSignal();
@@ -98,11 +102,12 @@ async function keep({ spec, env, log: write, signal }: KeeperOptions, home: Home
   });
   const looks = setInterval(() => {
     service.look();
-    if (lock.holds()) return;
+    if (pulse.isSame()) return;
     log('the home was removed or replaced: ending the service');
     now = true;
     stopping.fire();
   }, LOOK_EVERY);
+  const beats = setInterval(() => void pulse.beat(), BEAT_EVERY);
 
   try {
     started = service.start();
@@ -113,7 +118,9 @@ async function keep({ spec, env, log: write, signal }: KeeperOptions, home: Home
     throw error;
   } finally {
     clearInterval(looks);
+    clearInterval(beats);
     await service.stop(now);
+    await pulse.beat();
     stopped.fire();
     await closeControl();
   }

@@ -24,6 +24,8 @@ export interface ServiceOptions {
   readonly log: (line: string) => void;
   /** Whether the home is still this keeper's: only then its record may be written. */
   readonly holdsHome: () => boolean;
+  /** Called when nothing of an earlier service runs any more, before a server of its own is started on the home; what it throws prevents that. */
+  readonly admit: () => Promise<void>;
 }
 
 /** The server and the workers of one home, each started again when it ends. */
@@ -52,7 +54,7 @@ const SERVER_LOOK_EVERY = 10;
 const SERVER_LOOKS = 3;
 
 /** Makes the service of a home; call it under the home's lock. */
-export function keepService({ spec, home, env, keeper, log, holdsHome }: ServiceOptions): KeptService {
+export function keepService({ spec, home, env, keeper, log, holdsHome, admit }: ServiceOptions): KeptService {
   const salt = randomUUID();
   let phase: ServiceRecord['phase'] = 'starting';
   let variables = modelVariables(env);
@@ -112,6 +114,8 @@ export function keepService({ spec, home, env, keeper, log, holdsHome }: Service
       sweepWorkers(home.workers);
       refuseWhenStopping();
       if (spec.server.kind === 'local') {
+        await admit();
+        refuseWhenStopping();
         log('starting the Temporal server …');
         server = keepServer(spec.server, { home, log, changed, moved: () => void replaceAll().catch(() => {}) });
         await server.ready(1);

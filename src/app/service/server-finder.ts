@@ -1,7 +1,7 @@
 import { accessSync, constants, readdirSync, statSync } from 'node:fs';
-import { homedir, tmpdir } from 'node:os';
+import { tmpdir } from 'node:os';
 import { delimiter, isAbsolute, join, resolve } from 'node:path';
-import type { Env } from './home.ts';
+import { type Env, cacheFolder } from './home.ts';
 import { TEMPORAL_VERSION, installTemporal } from './server-install.ts';
 import { temporalVersion, type TemporalVersion } from './temporal-version.ts';
 
@@ -87,11 +87,9 @@ export function notFoundText(result: NotFound): string {
   return ['No usable temporal program for the local server. Looked at:', ...places].join('\n');
 }
 
-/** Where a downloaded program is kept: `$XDG_CACHE_HOME/nightshift`, else `~/.cache/nightshift`. */
+/** Where a downloaded program is kept. */
 export function cachedProgram(env: Env): string {
-  const chosen = env['XDG_CACHE_HOME'];
-  const cache = chosen && isAbsolute(chosen) ? chosen : join(env['HOME'] || homedir(), '.cache');
-  return join(cache, 'nightshift', `temporal-${TEMPORAL_VERSION}`, 'temporal');
+  return join(cacheFolder(env), `temporal-${TEMPORAL_VERSION}`, 'temporal');
 }
 
 function remedies(): string[] {

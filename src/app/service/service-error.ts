@@ -5,10 +5,13 @@ export class ServiceError extends Error {
   readonly fix: string;
   /** The command line's code for "no server, it can't be reached, or the home can't be used". */
   readonly exitCode = 4;
+  /** Whether it stays until a person does something about it, so that there is no use in waiting. */
+  readonly lasting: boolean;
 
-  constructor(message: string, fix: string) {
+  constructor(message: string, fix: string, lasting = false) {
     super(message);
     this.fix = fix;
+    this.lasting = lasting;
   }
 }
 
