@@ -44,15 +44,18 @@ export function lacksCode(name: string, words: Words): boolean {
   return kind === 'code' && code.length === 0;
 }
 
-/** The words behind the name, and behind a `--` that ends the options. */
+/** The words behind the name, the folders that `.` may be told to look in, and a `--` that ends the options. */
 function operandsOf(words: Words): Words {
-  return words.slice(words[1]?.value === '--' ? 2 : 1);
+  const isDot = /^(?:\.|source)$/.test(words[0]?.value ?? '');
+  const option = isDot ? (words[1]?.value ?? '') : '';
+  const start = option === '-p' ? 3 : option.startsWith('-p') ? 2 : 1;
+  return words.slice(words[start]?.value === '--' ? start + 1 : start);
 }
 
 /** A file may hold any code; what only leads to an open descriptor holds what this command puts there. */
 function codeOfFile(name: string, file: BashWord | undefined): Code | undefined {
   const path = file?.splits ? undefined : file?.value;
-  if (path === undefined || /^-./.test(path)) return { kind: 'unknown', why: `${name} runs a file that is computed` };
+  if (path === undefined) return { kind: 'unknown', why: `${name} runs a file that is computed` };
   return leadsToDescriptor(path) && !isInput(path)
     ? { kind: 'unknown', why: `${name} runs what ${path} leads to` }
     : undefined;

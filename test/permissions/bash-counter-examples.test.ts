@@ -136,6 +136,7 @@ const others = [
   'tmux new -d rm x',
   'ksh rm x',
   '. -p bin rm x',
+  'source -pbin -- rm x',
 ];
 
 const denied = { deny: ['Bash(rm *)'] };
@@ -218,6 +219,7 @@ const fine = [
   '. venv/bin/activate',
   'trap - EXIT',
   'sudo -n whoami',
+  "sudo find . -path './a*' -print",
   'env -i PATH=$PATH ls',
   'timeout --kill-after=5 5 nice -n5 ionice -c3 make',
 ];
