@@ -45,13 +45,16 @@ export function sedScript(words: readonly BashWord[]): SedScript {
   return { kind: 'script', text: all.map(scriptText).join('\n') };
 }
 
+/** Those that may have a value; sed takes their first letters for them too. */
+const longOptions = ['expression', 'file', 'in-place', 'line-length'];
+
 /** An option with a value, `undefined` for one without, `unknown` when more letters may follow. */
 function readOption(word: BashWord, next: BashWord | undefined): Option | 'unknown' | undefined {
   const [first] = word.pieces;
   const text = first?.kind === 'text' ? first.text : '';
   const long = /^--([a-z-]+)(=?)/.exec(text);
-  const short = long ? null : /^-([^efil]*)([efil])?/s.exec(text);
-  const letter = long ? /^(?:e|fi|l|i)/.exec(long[1]!)?.[0].slice(0, 1) : short?.[2];
+  const short = long ? null : /^-[nErsuzb]*([efil])?/.exec(text);
+  const letter = long ? longOptions.find((name) => name.startsWith(long[1]!))?.slice(0, 1) : short?.[1];
   if (word.value === undefined && (long ? long[2] === '' : letter === undefined)) return 'unknown';
   if (letter !== 'e' && letter !== 'f' && letter !== 'l') return undefined;
   const value = wordFrom(word, (long ?? short)![0].length);
