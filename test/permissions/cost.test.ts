@@ -75,10 +75,10 @@ test('and no command makes it slow', () => {
     `bash ${'-o '.repeat(3000)}`,
   ];
   for (const command of nasty) {
-    const start = performance.now();
+    const start = process.cpuUsage(); // others may have this machine meanwhile
     expect(['ask', 'allow']).toContain(
       decide(checkedCall('Bash', { command }, place.root), rules, plainContext()).behavior,
     );
-    expect(performance.now() - start, command.slice(0, 40)).toBeLessThan(1500);
+    expect(process.cpuUsage(start).user / 1000, command.slice(0, 40)).toBeLessThan(1500);
   }
 });
