@@ -13,6 +13,16 @@ const KEPT_BACK = [
 /** Nobody sits at a terminal: whatever would open an editor, a pager or a password prompt must end instead of waiting. */
 const UNATTENDED = { GIT_TERMINAL_PROMPT: '0', GIT_EDITOR: 'true', PAGER: 'cat', TERM: 'dumb' };
 
+/**
+ * What git takes from nobody but the environment: a folder is a repository only when it is called `.git` or named as one, so
+ * that files which a job may write never become a configuration, and the file watcher of a repository, which may be any
+ * program and may outlive the call, is not started.
+ */
+const GIT_CONFIG = [
+  ['safe.bareRepository', 'explicit'],
+  ['core.fsmonitor', 'false'],
+] as const;
+
 type Env = Readonly<Record<string, string | undefined>>;
 
 /**
@@ -20,13 +30,18 @@ type Env = Readonly<Record<string, string | undefined>>;
  * `mark` is the value of `NIGHTSHIFT_CALL`, by which the processes of a call are found.
  */
 export function childEnv(processEnv: Env, jobEnv: Env, mark: string): Record<string, string> {
-  return {
-    ...handedOn(processEnv),
-    ...UNATTENDED,
-    ...handedOn(jobEnv),
-    CLAUDECODE: '1',
-    NIGHTSHIFT_CALL: mark,
-  };
+  const env: Record<string, string> = { ...handedOn(processEnv), ...UNATTENDED, ...handedOn(jobEnv) };
+  return { ...env, ...gitConfig(env['GIT_CONFIG_COUNT']), CLAUDECODE: '1', NIGHTSHIFT_CALL: mark };
+}
+
+/** The settings for git, behind the `count` that the environment has already: of several the last one counts. */
+function gitConfig(count = ''): Record<string, string> {
+  const first = /^\d+$/.test(count) ? Number(count) : 0;
+  const settings = GIT_CONFIG.flatMap(([key, value], i) => [
+    [`GIT_CONFIG_KEY_${first + i}`, key],
+    [`GIT_CONFIG_VALUE_${first + i}`, value],
+  ]);
+  return { ...Object.fromEntries(settings), GIT_CONFIG_COUNT: String(first + GIT_CONFIG.length) };
 }
 
 function handedOn(env: Env): Record<string, string> {
