@@ -38,7 +38,7 @@ const stalled = async ({ stage, dir }: Scene): Promise<void> => {
   const { model } = stage.rig;
   const before = model.requests().length;
   await hasLine('first')({ stage, dir, id: '' });
-  await model.waitFor(({ n, stalled }) => n >= before && stalled === true);
+  await model.waitFor(({ n, stalled }) => n > before && stalled === true);
 };
 /** The command of the first call has ended while nobody looked. */
 const ended = async (scene: Scene): Promise<void> => {
