@@ -11,7 +11,7 @@ import { MARK } from '../../src/host/kill-tree.ts';
 const SILENT_MS = 2_000;
 /** A worker that has waited so long for a command is none that the command kills. */
 const PROVEN_MS = 200;
-const DEATHS = 30;
+const DEATHS = Number(process.env['NIGHTSHIFT_DEATHS'] ?? 9);
 const WORKERS = 3;
 /** The server may hand a task to a worker that does not answer several times, each for a heartbeat time-out. */
 const LIMIT_MS = 300_000;
@@ -84,7 +84,7 @@ describe('a worker that dies again and again', { timeout: LIMIT_MS }, () => {
     stage = await openStage({ NIGHTSHIFT_PROVEN_AFTER_MS: String(PROVEN_MS) });
   });
 
-  it('is followed by the next, thirty times in a row, with every effect once', async () => {
+  it(`is followed by the next, ${DEATHS} times in a row, with every effect once`, async () => {
     await stage.revive(WORKERS);
     const windows = ['tool.claimed', 'tool.before-result', 'seal.after-append'] as const;
     stage.arm(windows[0]);
@@ -101,7 +101,7 @@ describe('a worker that dies again and again', { timeout: LIMIT_MS }, () => {
     expect(verdict).toMatchObject({ once: 10, unknown: 0 });
   });
 
-  it('thirty times beside one command, leaves that to the next each time, until it ends by itself', async () => {
+  it(`${DEATHS} times beside one command, leaves that to the next each time, until it ends by itself`, async () => {
     await stage.revive(WORKERS);
     const { id, dir } = await stage.start(WORKLOADS.shell);
     await journalHas(dir, 'begun');
