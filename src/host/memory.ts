@@ -111,5 +111,10 @@ function textOf(parts: readonly Part[]): string {
   return [HEADING, ...sections].join('\n\n');
 }
 
+/** Whether a text of a conversation is the instruction files of its job, and not what somebody asks for. */
+export function isInstructions(text: string): boolean {
+  return text.startsWith(HEADING);
+}
+
 const HEADING = `# Instructions
 The people you work for keep these instruction files for you. Follow them; where two disagree, the later one counts.`;

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { isInstructions } from '../../host/memory.ts';
 import type { Block, MessagesRequest } from './request.ts';
 
 /** One earlier reply with the results that came back for its calls, in call order. */
@@ -8,9 +9,9 @@ interface PastStep {
 
 /** What a request tells about the conversation it belongs to. */
 export interface Conversation {
-  /** The first user message without its reminders. */
+  /** The first user message without reminders and instruction files. */
   prompt: string;
-  /** The reminders of the first user message. */
+  /** What the runner put into the first user message beside the prompt: reminders and instruction files. */
   reminders: string[];
   /** The same for every request of one conversation. */
   key: string;
@@ -23,7 +24,7 @@ export interface Conversation {
 export function readConversation(request: MessagesRequest): Conversation {
   const first = request.messages[0]?.content ?? [];
   const texts = first.flatMap((block) => (block.type === 'text' ? [block.text] : []));
-  const isReminder = (text: string) => text.trimStart().startsWith('<system-reminder>');
+  const isReminder = (text: string) => text.trimStart().startsWith('<system-reminder>') || isInstructions(text);
   const last = request.messages.findLast((message) => message.role === 'user')?.content ?? [];
   return {
     prompt: texts.filter((text) => !isReminder(text)).join('\n'),
