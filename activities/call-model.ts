@@ -7,7 +7,7 @@ import { clipBytes } from '../src/core/preview.ts';
 import { callIds, uniqueCalls } from '../src/core/rename-calls.ts';
 import { isLost } from '../src/core/store-error.ts';
 import { fold } from '../src/core/transcript.ts';
-import type { CallRef, Ctx } from '../src/shapes/call.ts';
+import type { CallRef, Ctx, Note } from '../src/shapes/call.ts';
 import type { Sha } from '../src/shapes/ids.ts';
 import type { Agent } from '../src/shapes/job.ts';
 import type { Block, ToolUseBlock } from '../src/shapes/message.ts';
@@ -42,6 +42,7 @@ export async function callModel(hosts: Hosts, input: ModelInput): Promise<ModelR
       lead: leadOf(input, agent),
     });
     await announce(files, input, place);
+    await announceMessages(files, submitted.notes, place);
     if (submitted.stop !== undefined) {
       return { ...baseOf(sealed, 0), kind: 'stopped', why: 'hook', text: submitted.stop };
     }
@@ -91,6 +92,18 @@ async function announce({ blobs, events }: JobFiles, input: ModelInput, { turn, 
     ),
   );
   events.write({ at, kind: 'turn.started', turn, input: inputs.join('\n') });
+}
+
+/** What people wrote into the running turn; the first step's notes are what its turn is about. */
+async function announceMessages(
+  { blobs, events }: JobFiles,
+  notes: Note[],
+  { turn, step, at }: StepPlace,
+): Promise<void> {
+  for (const { id, kind, body } of step > 1 ? notes : []) {
+    if (kind !== 'prompt' && kind !== 'message') continue;
+    events.write({ at, kind: 'message.taken', turn, step, id, text: clipBytes(await readText(blobs, body), 200) });
+  }
 }
 
 async function requestOf(files: JobFiles, agent: Agent, head: Sha | null): Promise<ModelRequest> {

@@ -38,6 +38,7 @@ export function createLiveView(id: string, { width, paint, told = [] }: LiveOpti
   const prompts = new Map<string, { since: number }>();
   const inputs = new Map<string, unknown>();
   const replies = new Set<string>();
+  const messages = new Set<string>();
   let streamed = '';
   let partial = '';
   let startedAt: number | undefined;
@@ -81,6 +82,10 @@ export function createLiveView(id: string, { width, paint, told = [] }: LiveOpti
 
   function takeStep(event: Exclude<JobEvent, { kind: `job.${string}` | `turn.${string}` }>): string[] {
     switch (event.kind) {
+      case 'message.taken':
+        if (messages.has(event.id)) return [];
+        messages.add(event.id);
+        return [...rest(), paint.dim(cut(`> ${oneLine(event.text)}`, width))];
       case 'model.started': {
         ({ step } = event);
         waits = undefined;

@@ -27,6 +27,8 @@ function detail(event: JobEvent): string {
         .join(' ');
     case 'turn.started':
       return event.input;
+    case 'message.taken':
+      return event.text;
     case 'turn.ended':
       return `${event.how} ${event.brief}`;
     case 'model.started':

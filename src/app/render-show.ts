@@ -2,7 +2,7 @@ import { type StepJson, toJson } from '../core/timeline-json.ts';
 import type { Timeline, TimelineCall, TimelineStep, TimelineTurn } from '../shapes/timeline.ts';
 import type { JobRow } from './commands/ls.ts';
 import type { Paint } from './paint.ts';
-import { hookLine } from './render-hook.ts';
+import { decisionLine, hookLine } from './render-hook.ts';
 import { callLine, nextSteps, questionLines, statusText } from './render.ts';
 import { clock, cut, dollars, duration, many, oneLine, plain, size } from './text.ts';
 import { troubleText } from './trouble.ts';
@@ -79,6 +79,7 @@ function stepLines(
   const facts = step.replies.length === 0 || counted === undefined ? 'the model is asked' : countedText(counted);
   const text = step.replies.length === 0 ? (step.live?.text ?? '') : (counted?.text ?? '');
   return [
+    ...step.messages.map((message) => cut(`  > ${oneLine(message.text)}`, width)),
     paint.dim(cut(`  step ${step.n} · ${facts}`, width)),
     ...step.failures.map(({ error }) => paint.yellow(cut(`    ! ${oneLine(error)}`, width))),
     ...textLines(text).map((line) => cut(`    ${line}`, width)),
@@ -107,14 +108,15 @@ function callLines(call: TimelineCall, { now, width, paint }: Drawing): string[]
   const time = call.startedAt === undefined ? '' : duration((call.endedAt ?? now) - call.startedAt);
   const state = call.state === 'queued' ? 'queued' : time;
   const line = callLine(call.end ?? 'running', call, state, width - 2, paint);
+  const decision = call.decision && `${call.decision.behavior}: ${oneLine(call.decision.text)}`;
   const notes = [
-    call.decision === undefined ? undefined : `${call.decision.behavior}: ${oneLine(call.decision.text)}`,
     call.owners > 1 ? `${call.owners} workers had it` : undefined,
     call.end === undefined ? undefined : size(call.end.bytes),
     call.end?.path,
   ];
-  const shown = notes.filter((note) => note !== undefined && note !== '').join(' · ');
-  return [`  ${line}`, ...(shown === '' ? [] : [paint.dim(cut(`        ${shown}`, width))])];
+  const rest = notes.filter((note) => note !== undefined && note !== '').join(' · ');
+  const shown = decision === undefined ? cut(rest, width - 8) : decisionLine(decision, rest, width - 8);
+  return [`  ${line}`, ...(shown === '' ? [] : [paint.dim(`        ${shown}`)])];
 }
 
 /** Commands that went on in the background, with their output files. */

@@ -131,6 +131,7 @@ export function createStreamJson(
       case 'job.closed':
       case 'turn.started':
       case 'turn.ended':
+      case 'message.taken':
       case 'model.text':
       case 'call.decided':
       case 'call.asked':

@@ -13,7 +13,15 @@ export type TurnJson = {
   endedAt: string | null;
   steps: StepJson[];
 };
-export type StepJson = { n: number; costUsd: number; usage: Usage; text: string; calls: CallJson[] };
+export type StepJson = {
+  n: number;
+  /** What people wrote into the turn before this step. */
+  messages: string[];
+  costUsd: number;
+  usage: Usage;
+  text: string;
+  calls: CallJson[];
+};
 export type CallJson = {
   id: string;
   index: number;
@@ -95,7 +103,14 @@ export function liveOf({ turns }: Timeline): {
 
 function stepJson(step: TimelineStep): StepJson {
   const text = step.replies.map((reply) => reply.text).join('');
-  return { n: step.n, costUsd: spentOf(step) / 1e6, usage: usageOf(step), text, calls: step.calls.map(callJson) };
+  return {
+    n: step.n,
+    messages: step.messages.map((message) => message.text),
+    costUsd: spentOf(step) / 1e6,
+    usage: usageOf(step),
+    text,
+    calls: step.calls.map(callJson),
+  };
 }
 
 function callJson({ id, index, name, brief, input = null, state, owners, ...call }: TimelineCall): CallJson {

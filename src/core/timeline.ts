@@ -47,6 +47,11 @@ export function apply(timeline: Timeline, event: JobEvent): void {
       goOn(timeline);
       turnOf(timeline, event).input = event.input;
       return;
+    case 'message.taken': {
+      const { messages } = stepOf(timeline, event);
+      if (!messages.some(({ id }) => id === event.id)) messages.push({ id: event.id, text: event.text });
+      return;
+    }
     case 'turn.ended':
       return endTurn(turnOf(timeline, event), event.how, event.at);
     case 'model.started':
@@ -266,7 +271,7 @@ function stepOf(timeline: Timeline, place: Place & { at: number }): TimelineStep
   return findOrAdd(
     steps,
     (step) => step.n - n,
-    () => ({ n, replies: [], failures: [], calls: [], sealed: false }),
+    () => ({ n, messages: [], replies: [], failures: [], calls: [], sealed: false }),
   );
 }
 

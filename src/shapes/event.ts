@@ -23,6 +23,8 @@ export type JobEvent = { at: number } & (
   | { kind: 'job.closed'; status: JobStatus; why?: JobWhy; error?: string; spent: Micros }
   /** `input`: the beginning of what people wrote; of other inputs, and in older files of all, only the kind. */
   | { kind: 'turn.started'; turn: number; input: string }
+  /** What a person wrote into a running turn, when the model gets it: its beginning. `id`: of the note. */
+  | ({ kind: 'message.taken'; id: string; text: string } & Place)
   /** Without an answer, while the job stays open. Other ends are told by the last `model.ended` or by `job.closed`. */
   | { kind: 'turn.ended'; turn: number; how: 'interrupted' | 'stopped'; brief: string }
   | ({ kind: 'model.started'; attempt: number } & Place)

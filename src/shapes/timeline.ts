@@ -45,6 +45,8 @@ export type TimelineReply = {
 /** One step: usually one reply, more when a reply was cut at a limit and went on. */
 export type TimelineStep = {
   n: number;
+  /** What people wrote into the turn before this step; `id`: of the note. */
+  messages: { id: string; text: string }[];
   replies: TimelineReply[];
   failures: { at: number; error: string; until: number | null; spent: Micros }[];
   calls: TimelineCall[];

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { createLiveView } from '../../src/app/live-view.ts';
 import { noPaint } from '../../src/app/paint.ts';
+import { logLine } from '../../src/app/render-log.ts';
 import type { JobEvent } from '../../src/shapes/event.ts';
 import { at, sampleJob, upTo } from '../support/sample-job.ts';
 import { usage } from '../support/usage.ts';
@@ -151,5 +152,21 @@ test('a background command is told of when it goes on alone and when it ends, on
   const ended: JobEvent = { at: at(9), kind: 'task.ended', id: 'shell-1-1-0', status: 'failed', exitCode: 1, summary };
   expect(lines([began, began, ended, ended])).toBe(
     `  ↷ shell-1-1-0 goes on in the background\n  ↶ shell-1-1-0: ${summary}`,
+  );
+});
+
+test('a message into the running turn is said once, when the model gets it', () => {
+  const message = { at: at(1), kind: 'message.taken', ...place, id: 'm', text: 'the\nblue one' } as const;
+  expect(lines([message, message])).toBe('> the blue one');
+  expect(logLine(message)).toBe('2026-11-30T12:00:01.000Z 1.1 message.taken the blue one');
+});
+
+test('of a handler of a hook the command is cut short, never what came of it', () => {
+  const hook = `cat > asked.json; echo '${JSON.stringify({ hookSpecificOutput: { decision: 'allow' } })}'`;
+  const text = 'not done: entry 2 of updatedPermissions has no rules';
+  const event = { at: at(1), kind: 'hook.ended', event: 'PermissionRequest', hook, status: 'ok', ms: 1, text } as const;
+  expect(lines([event])).toBe(`  PermissionRequest hook cat > asked.jso…: ok · ${text}`);
+  expect(lines([{ ...event, text: 'short' }])).toBe(
+    `  PermissionRequest hook cat > asked.json; echo '{"hookSpec…: ok · short`,
   );
 });

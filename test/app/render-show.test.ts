@@ -182,3 +182,17 @@ test('what hooks decided, said or could not do stands with what it was about', (
     lines.findIndex((line) => line.includes('Read src/parse.ts')) + 2,
   );
 });
+
+test('a message into the running turn stands before its step, and a long reason leaves room for size and file', () => {
+  const message = { at: at(3), kind: 'message.taken', turn: 1, step: 2, id: 'm', text: 'the blue one' } as const;
+  const rule = 'The allow rule Bash(rm:*) of the PermissionRequest hook cat > asked.json; echo "{}" covers it.';
+  const events = [...sampleJob, message, message].map((event): JobEvent =>
+    event.kind === 'call.decided' && event.step === 2 ? { ...event, text: rule } : event,
+  );
+  const lines = show(events, { status: 'done', updatedAt: at(83) }, at(900)).split('\n');
+  expect(lines.filter((line) => line.startsWith('  > '))).toEqual(['  > the blue one']);
+  expect(lines[lines.indexOf('  > the blue one') + 1]).toMatch(/^ {2}step 2 /);
+  const reason = lines.find((line) => line.includes('The allow rule'));
+  expect(reason).toMatch(/^ {8}allow: The allow rule Bash\(rm:\*\) of .*… · 2 workers had it · 58\.6 KB$/);
+  expect(columns(reason ?? '')).toBe(76);
+});
