@@ -1,12 +1,14 @@
 import type { Answer, AnswerRecord } from '../shapes/prompt.ts';
 import type { JobClient } from './client.ts';
 import { unknownError } from './cli-error.ts';
+import { many } from './text.ts';
 
-/** What became of an answer. `accepted: null`: recorded, and no worker was there to say more. */
+/** What became of an answer. `accepted: null`: recorded, and nobody has said more in time. */
 export type Answered = { id: string; job: string; accepted: boolean | null; why: string };
 
-/** How long the job is given to say what came of an answer, so that all of it takes less than 2 s. In ms. */
-const CONFIRM_LIMIT = 1_500;
+/** How long the job is given to say what came of an answer; without a worker all of it takes less than 2 s. In ms. */
+const WORKER_LIMIT = 10_000;
+const NOBODY_LIMIT = 1_500;
 const LOOK_EVERY = 50;
 /** The memo of a job shows so many prompts at most. */
 const SHOWN = 20;
@@ -26,7 +28,7 @@ export async function answerPrompt(client: JobClient, answer: Answer & { by: str
   if (!isOpen) return refused(id, job, await earlierAnswer(client, job, id));
   if (!(await client.signal(job, 'answerPermission', answer))) return refused(id, job, undefined);
   const heard = await untilHeard(client, job, answer);
-  if (heard === undefined) return { id, job, accepted: null, why: 'recorded; it takes effect when a worker is up' };
+  if (heard === undefined) return { id, job, accepted: null, why: await whyUnheard(client, job) };
   const { mine, first } = heard;
   return mine.used ? { id, job, accepted: true, why: said(mine) } : refused(id, job, first);
 }
@@ -42,7 +44,7 @@ async function knownPrompt(client: JobClient, id: string): Promise<{ id: string;
   // The memo may be a moment behind the job itself.
   const view = info.open ? await client.view(job) : undefined;
   if (view?.prompts.some((prompt) => prompt.id === id)) return { id, job, isOpen: true };
-  throw noPrompt(id);
+  throw info.open ? notYet(id, job, info.asked) : noPrompt(id);
 }
 
 /** The answer that was there first, or why none is wanted any more: from the events, which need no worker, else from the job. */
@@ -56,12 +58,21 @@ async function earlierAnswer(client: JobClient, job: string, id: string): Promis
   return firstOf((await client.view(job))?.answers ?? [], id);
 }
 
+async function whyUnheard(client: JobClient, job: string): Promise<string> {
+  return (await client.hasWorker())
+    ? `recorded; the job did not say in time what came of it: nightshift show ${job}`
+    : 'recorded; it takes effect when a worker is up';
+}
+
+const confirmLimit = async (client: JobClient): Promise<number> =>
+  (await client.hasWorker()) ? WORKER_LIMIT : NOBODY_LIMIT;
+
 /** What became of rules that were to be kept. `kept: null`: nobody has said so far. */
 export type Saved = { kept: boolean | null; file: string; why: string };
 
 /** Whether the rules of an answer are kept in the settings of its folder, as soon as the job has said so. */
 export async function savedAs(client: JobClient, { id, job }: Answered): Promise<Saved> {
-  const end = Date.now() + CONFIRM_LIMIT;
+  const end = Date.now() + (await confirmLimit(client));
   for (;;) {
     const events = await client.store.events(job);
     const said = events.findLast((event) => event.kind === 'rules.saved' && event.id === id);
@@ -69,7 +80,10 @@ export async function savedAs(client: JobClient, { id, job }: Answered): Promise
       const { file, rules, text = '' } = said;
       return { kept: rules.length > 0, file, why: text };
     }
-    if (Date.now() > end) return { kept: null, file: '', why: 'nobody has said so far' };
+    if (Date.now() > end) {
+      const when = (await client.hasWorker()) ? 'as soon as the job gets to it' : 'when a worker is up';
+      return { kept: null, file: '', why: `to be kept in the settings of the folder ${when}` };
+    }
     await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY));
   }
 }
@@ -79,8 +93,9 @@ async function untilHeard(
   job: string,
   { id, by }: Answer & { by: string },
 ): Promise<{ mine: AnswerRecord; first: AnswerRecord | undefined } | undefined> {
-  const end = Date.now() + CONFIRM_LIMIT;
-  for (let left = CONFIRM_LIMIT; left > 0; left = end - Date.now()) {
+  const limit = await confirmLimit(client);
+  const end = Date.now() + limit;
+  for (let left = limit; left > 0; left = end - Date.now()) {
     const view = await client.view(job, left);
     const mine = view?.answers.find((known) => known.id === id && known.by === by);
     if (view !== undefined && mine !== undefined) return { mine, first: firstOf(view.answers, id) };
@@ -108,5 +123,14 @@ function said(answer: AnswerRecord): string {
 }
 
 function noPrompt(id: string): Error {
-  return unknownError(`there is no prompt ${id}`, 'nightshift inbox   # the questions that wait for an answer');
+  return unknownError(`there is no question ${id}`, WAITING);
 }
+
+/** Nobody says yes to what nobody has seen: a mistyped number would allow whatever comes next. */
+function notYet(id: string, job: string, asked: number): Error {
+  const sofar = asked === 0 ? 'no question' : many(asked, 'question');
+  const ahead = `nightshift run --help   # --allow RULE: what a job may do without asking`;
+  return unknownError(`${id} is not asked yet: ${job} has asked ${sofar} so far`, `${WAITING}\n${ahead}`);
+}
+
+const WAITING = 'nightshift inbox   # the questions that wait for an answer';

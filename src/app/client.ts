@@ -12,8 +12,9 @@ import { type TemporalDoor, isAlreadyStarted, isNotFound, isUnanswered } from '.
 import { type Trouble, troubleOf } from './trouble.ts';
 
 const JOB = 'job';
-/** A query needs a worker, and there may be none. In ms. */
-const QUERY_LIMIT = 2_000;
+/** A query needs a worker: one that is busy gets more time than one that may yet come. In ms. */
+const WORKER_LIMIT = 15_000;
+const NOBODY_LIMIT = 2_000;
 const LOOK_EVERY = 400;
 
 /** What somebody who waits for a job hears: how it stands, that the server went away, that it is back. */
@@ -122,21 +123,28 @@ export class JobClient {
     }
   }
 
+  /** Whether a worker of this home lives: what did not answer then is late, without one it can't answer. */
+  hasWorker(): Promise<boolean> {
+    return this.#door.call(({ workers }) => Promise.resolve(workers() > 0));
+  }
+
   /** What the job itself says, `undefined` when no worker answers in time. */
-  view(id: string, ms = QUERY_LIMIT): Promise<JobView | undefined> {
-    return this.#query<JobView>(id, 'view', ms);
+  async view(id: string, ms?: number): Promise<JobView | undefined> {
+    return (await this.#query<JobView>(id, 'view', ms)) ?? undefined;
   }
 
-  /** What the turn of that workflow id says. */
-  turnView(turn: string): Promise<TurnView | undefined> {
-    return this.#query<TurnView>(turn, 'turnView', QUERY_LIMIT);
+  /** What the turn of that workflow id says: `undefined` when no worker answers in time, `null` when there is no such turn. */
+  turnView(turn: string): Promise<TurnView | null | undefined> {
+    return this.#query<TurnView>(turn, 'turnView');
   }
 
-  async #query<T>(id: string, name: string, ms: number): Promise<T | undefined> {
+  async #query<T>(id: string, name: string, ms?: number): Promise<T | null | undefined> {
     try {
-      return await this.#door.call(({ client }) => client.workflow.getHandle(id).query<T>(name), ms);
+      const limit = ms ?? ((await this.hasWorker()) ? WORKER_LIMIT : NOBODY_LIMIT);
+      return await this.#door.call(({ client }) => client.workflow.getHandle(id).query<T>(name), limit);
     } catch (error) {
-      if (isUnanswered(error) || isNotFound(error)) return undefined;
+      if (isNotFound(error)) return null;
+      if (isUnanswered(error)) return undefined;
       throw error;
     }
   }

@@ -33,15 +33,22 @@ async function position(jobs: JobClient, info: JobInfo): Promise<{ head: Sha | n
   const { id, record } = info;
   if (record !== undefined) return { head: record.state.head };
   const view = await jobs.view(id);
-  const turn = view?.turn === undefined ? undefined : await jobs.turnView(view.turn);
-  const known = turn ?? view;
-  if (known !== undefined)
-    return known.open === undefined ? { head: known.head } : { head: known.head, open: known.open };
-  throw new CliError(
-    Exit.service,
-    `${id} is open, and no worker is up to say where it stands`,
-    `nightshift status   # what runs\nnightshift logs ${id}   # what happened so far needs no worker`,
-  );
+  if (view === undefined) throw await unanswered(jobs, id);
+  const turn = view.turn === undefined ? null : await jobs.turnView(view.turn);
+  if (turn === undefined) throw await unanswered(jobs, id);
+  const { head, open } = turn ?? view;
+  return open === undefined ? { head } : { head, open };
+}
+
+async function unanswered(jobs: JobClient, id: string): Promise<CliError> {
+  const more = `nightshift status   # what runs, and which jobs are stuck\nnightshift logs ${id}   # what happened so far needs no worker`;
+  return (await jobs.hasWorker())
+    ? new CliError(
+        Exit.service,
+        `${id} is open, and did not answer in time where it stands: its worker may be busy`,
+        `nightshift transcript ${id}   # ask again\n${more}`,
+      )
+    : new CliError(Exit.service, `${id} is open, and no worker is up to say where it stands`, more);
 }
 
 /** Blobs that are put stay in memory. */

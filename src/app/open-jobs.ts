@@ -5,6 +5,7 @@ import { openStore } from './open-store.ts';
 import { LEAST_FREE, freeBytes, homePath, lookAtHome } from './service/home.ts';
 import { hasCredentials, modelVariables, namesOtherModel } from './service/model-variables.ts';
 import { type Service, connectClient, currentService, ensureService } from './service/service.ts';
+import { listWorkers } from './service/worker-folder.ts';
 import { size } from './text.ts';
 import { untilInterrupted } from './until-interrupted.ts';
 import { type Connected, TemporalDoor } from './temporal-door.ts';
@@ -65,7 +66,12 @@ async function dial(io: Io): Promise<Connected> {
 
 async function reach(service: Service, io: Io): Promise<Connected> {
   const client = await connectClient(service, io.env);
-  return { client, taskQueue: service.taskQueue, close: () => client.connection.close() };
+  return {
+    client,
+    taskQueue: service.taskQueue,
+    workers: () => listWorkers(service.home.workers).length,
+    close: () => client.connection.close(),
+  };
 }
 
 function noCredentials(shellHasThem: boolean): CliError {

@@ -11,6 +11,7 @@ import type { Script } from '../../src/app/model-server/script.ts';
 import { openStore } from '../../src/app/open-store.ts';
 import { distFile } from '../../src/app/service/dist-file.ts';
 import { type Home, openHome, taskQueue } from '../../src/app/service/home.ts';
+import { listWorkers } from '../../src/app/service/worker-folder.ts';
 import { TemporalDoor } from '../../src/app/temporal-door.ts';
 import { fold } from '../../src/core/transcript.ts';
 import { createTranscript } from '../../src/host/transcript-store.ts';
@@ -85,7 +86,14 @@ export async function rig(
   const queue = taskQueue(home.id);
   const client = new JobClient(
     store,
-    new TemporalDoor(() => Promise.resolve({ client: temporal, taskQueue: queue, close: () => Promise.resolve() })),
+    new TemporalDoor(() =>
+      Promise.resolve({
+        client: temporal,
+        taskQueue: queue,
+        workers: () => listWorkers(home.workers).length,
+        close: () => Promise.resolve(),
+      }),
+    ),
   );
   const workers: WorkerProcess[] = [];
   const following = new AbortController();

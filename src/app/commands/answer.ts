@@ -22,7 +22,7 @@ export type AnswerOptions = {
 
 /**
  * What is told of one answer. `rules`: what it allows for the rest of the job; `saved`: what became of keeping them;
- * `error`: there is no such prompt.
+ * `error`: there is no such question.
  */
 type Told = Answered & { rules?: string[]; saved?: Saved; error?: CliError };
 
@@ -42,7 +42,7 @@ async function answerAll(verb: 'allow' | 'deny', ids: string[], options: AnswerO
   const jobs = await openJobs(io);
   if (jobs === undefined) {
     if (options.all === true) return report(verb, [], options, io);
-    throw unknownError(`there is no prompt ${ids[0]}`, 'No job was ever started in this home.');
+    throw unknownError(`there is no question ${ids[0]}`, 'No job was ever started in this home.');
   }
   try {
     const chosen = options.all === true ? (await readInbox(jobs)).map((item) => item.id) : [...new Set(ids)];
@@ -54,7 +54,7 @@ async function answerAll(verb: 'allow' | 'deny', ids: string[], options: AnswerO
   }
 }
 
-/** An unknown prompt among several does not keep the others from being answered. */
+/** An unknown question among several does not keep the others from being answered. */
 async function answerOne(
   jobs: JobClient,
   verb: 'allow' | 'deny',
@@ -76,7 +76,7 @@ async function answerOne(
     };
   } catch (error) {
     if (!(error instanceof CliError) || error.exitCode !== Exit.unknown) throw error;
-    return { id, job: parsePromptId(id)?.job ?? '', accepted: false, why: 'there is no such prompt', error };
+    return { id, job: parsePromptId(id)?.job ?? '', accepted: false, why: error.message, error };
   }
 }
 
@@ -163,6 +163,6 @@ function ruleText({ rules, saved }: Told): string[] {
   const held = `for the rest of the job: ${rules.map(oneLine).join(', ')}`;
   if (saved === undefined) return [held];
   const { file, kept, why } = saved;
-  if (kept === null) return [held, 'to be kept in the settings of the folder when a worker is up'];
+  if (kept === null) return [held, why];
   return [held, kept ? `kept in ${file}${why === '' ? '' : ` (${why})`}` : `not kept in ${file}: ${why}`];
 }
