@@ -10,7 +10,7 @@ import { modeInForce, modeNamed } from '../permissions/modes.ts';
 import type { Decision } from '../shapes/permission.ts';
 import { findTraits, type ToolMeta } from './call-traits.ts';
 import { askHooks } from './check-hooks.ts';
-import { usageError } from './cli-error.ts';
+import { CliError, Exit, usageError } from './cli-error.ts';
 import type { Env } from './io.ts';
 import { type JobSettings, jobSettings } from './job-settings.ts';
 import { jobVariables } from './job-variables.ts';
@@ -45,6 +45,15 @@ export function createCallChecker(options: {
   const runner = createHookRunner();
   const known = new Map<string, Promise<JobSettings>>();
 
+  function realOf(path: string): string {
+    try {
+      return files.real(path);
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error);
+      throw new CliError(Exit.failed, `nobody can tell where a path leads: ${why}`, 'Look at the path of the call.');
+    }
+  }
+
   function settingsOf({ cwd, home }: CallQuestion): Promise<JobSettings> {
     const key = JSON.stringify([cwd, home]);
     const found =
@@ -73,7 +82,7 @@ export function createCallChecker(options: {
       root: cwd,
       home,
       nightshiftHome: homePath(env),
-      resolve: (path) => ({ path, real: files.real(path) }),
+      resolve: (path) => ({ path, real: realOf(path) }),
       list: (folder) => files.names(folder),
     };
     const looked = (given: Record<string, unknown>): CheckedCall | string => {

@@ -13,6 +13,17 @@ export function findTraits(
   registry: Registry,
   name: string,
   input: Record<string, unknown>,
+  place: { cwd: string; meta?: ToolMeta | undefined },
+): TraitsFound {
+  const found = asGiven(registry, name, input, place);
+  const broken = found.kind === 'found' && found.traits.paths.some(({ path }) => path.includes('\0'));
+  return broken ? { kind: 'refused', text: 'The path holds a NUL character, which no file name can.' } : found;
+}
+
+function asGiven(
+  registry: Registry,
+  name: string,
+  input: Record<string, unknown>,
   { cwd, meta }: { cwd: string; meta?: ToolMeta | undefined },
 ): TraitsFound {
   const tool = registry.get(name);

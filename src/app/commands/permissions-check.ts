@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { builtinTools } from '../../tools/builtin.ts';
 import { createRegistry } from '../../tools/registry.ts';
 import { type CallQuestion, type CallVerdict, createCallChecker } from '../call-checker.ts';
-import { CliError, Exit, usageError } from '../cli-error.ts';
+import { CliError, Exit, explainError, usageError } from '../cli-error.ts';
 import { type Io, print, printJson, tell } from '../io.ts';
 import { workspace } from '../job-config.ts';
 import { paintFor } from '../paint.ts';
@@ -19,12 +19,13 @@ export type PermissionsCheckOptions = {
 };
 
 const Input = z.record(z.string(), z.unknown());
+const Folder = z.string().regex(/^\/[^\0]*$/, 'it takes an absolute path');
 
 /** One line of input: a call, and where it would happen. */
 const Line = z.object({
   id: z.union([z.string(), z.number()]),
-  cwd: z.string().startsWith('/'),
-  home: z.string().startsWith('/').optional(),
+  cwd: Folder,
+  home: Folder.optional(),
   tool: z.string().min(1),
   input: Input,
   toolMeta: z.looseObject({ _meta: Input.optional(), annotations: Input.optional() }).optional(),
@@ -67,7 +68,7 @@ async function checkLines(check: Check, { tool, input, dir }: PermissionsCheckOp
   for await (const text of createInterface({ input: io.stdin, crlfDelay: Infinity })) {
     lines += 1;
     if (text.trim() === '') continue;
-    const answer = await answerLine(text, lines, check);
+    const answer = await answerLine(text, lines, check, Boolean(io.env['NIGHTSHIFT_DEBUG']));
     if ('error' in answer) bad += 1;
     if (!io.stdout.write(`${JSON.stringify(answer)}\n`))
       await new Promise((drained) => io.stdout.once('drain', drained));
@@ -77,8 +78,19 @@ async function checkLines(check: Check, { tool, input, dir }: PermissionsCheckOp
   return Exit.failed;
 }
 
-async function answerLine(text: string, line: number, check: Check): Promise<{ id: unknown; error: string } | object> {
-  const json = jsonOf(text);
+/** Whatever goes wrong with a line is its answer: the lines after it get theirs. */
+async function answerLine(
+  text: string,
+  line: number,
+  check: Check,
+  debug: boolean,
+): Promise<{ id: unknown; error: string } | object> {
+  let json: unknown;
+  try {
+    json = JSON.parse(text);
+  } catch (error) {
+    return { id: null, error: `line ${line} is not JSON: ${error instanceof Error ? error.message : String(error)}` };
+  }
   const parsed = Line.safeParse(json);
   if (!parsed.success) {
     const id = z.object({ id: Line.shape.id }).safeParse(json).data?.id ?? null;
@@ -90,8 +102,7 @@ async function answerLine(text: string, line: number, check: Check): Promise<{ i
     const { behavior, reason, text } = await check(question);
     return { id, behavior, reason, text };
   } catch (error) {
-    if (error instanceof CliError) return { id, error: error.message };
-    throw error;
+    return { id, error: error instanceof CliError ? error.message : explainError(error, debug).text };
   }
 }
 
