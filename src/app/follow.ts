@@ -2,7 +2,7 @@ import type { Writable } from 'node:stream';
 import type { JobEvent } from '../shapes/event.ts';
 import { isServiceError } from './cli-error.ts';
 import type { JobClient } from './client.ts';
-import { type Io, tell } from './io.ts';
+import { type Io, lineWidth, tell } from './io.ts';
 import type { JobInfo } from './job-info.ts';
 import { type LiveView, createLiveView } from './live-view.ts';
 import { paintFor } from './paint.ts';
@@ -110,7 +110,7 @@ async function openScreen(
   io: Io,
 ): Promise<Screen> {
   const live = out.isTTY === true && io.env['TERM'] !== 'dumb';
-  const width = Math.max(NARROWEST, Math.min((out.columns ?? 80) - 1, 120));
+  const width = Math.max(NARROWEST, Math.min(lineWidth(out) - 1, 120));
   const view = createLiveView(id, { width, paint: paintFor(live, io.env), told });
   return live ? liveScreen(view, out) : plainScreen(view, out);
 }

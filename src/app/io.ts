@@ -18,6 +18,12 @@ export type Io = {
   onInterrupt(listener: () => void): () => void;
 };
 
+/** Columns that lines may take; `piped`: where nobody says how many there are. */
+export function lineWidth({ columns }: { columns?: number }, piped = 80): number {
+  // A terminal that does not know its own size says 0.
+  return columns === 0 ? 80 : (columns ?? piped);
+}
+
 /** Prints one value as JSON. */
 export function printJson(io: Io, value: unknown): void {
   io.stdout.write(`${JSON.stringify(value, null, io.isTTY ? 2 : undefined)}\n`);

@@ -3,7 +3,7 @@ import { addJobCommands } from './program-jobs.ts';
 import { addRuleCommands } from './program-rules.ts';
 import { addServiceCommands } from './program-service.ts';
 import { Exit } from './cli-error.ts';
-import { type Io, tell } from './io.ts';
+import { type Io, lineWidth, tell } from './io.ts';
 import { version } from './version.ts';
 
 /** Runs one command line and returns its exit code. Usage errors are told on stderr and are 2; other errors are thrown. */
@@ -30,8 +30,8 @@ export function buildProgram(io: Io, done: (code: number) => void): Command {
     .configureOutput({
       writeOut: (text) => void io.stdout.write(text),
       writeErr: (text) => void io.stderr.write(text),
-      getOutHelpWidth: () => Math.min(io.stdout.columns ?? 80, 100),
-      getErrHelpWidth: () => Math.min(io.stderr.columns ?? 80, 100),
+      getOutHelpWidth: () => Math.min(lineWidth(io.stdout), 100),
+      getErrHelpWidth: () => Math.min(lineWidth(io.stderr), 100),
     })
     .exitOverride()
     .showSuggestionAfterError()

@@ -88,6 +88,7 @@ test.each<[string, string[], RegExp]>([
     /\/no\/such\/folder: there is no such folder/,
   ],
   ['no key for the model', ['start', 'Fix it'], /no credentials for the model API\nexport ANTHROPIC_API_KEY=/],
+  ['--reuse without a name', ['start', '--reuse', 'Fix it'], /--reuse needs the name of the job\n--name NAME --reuse/],
   ['no id to answer', ['allow'], /which question\?\nnightshift allow ID/],
   ['ids and all of them', ['deny', '--all', 'a:1'], /--all answers every question; leave the ids out/],
   ['an input for two calls', ['allow', 'a:1', 'a:2', '--input', '{}'], /give exactly one id/],
@@ -128,7 +129,7 @@ test('in a home that was never made there is nothing, and looking makes nothing'
     expect([code, err]).toEqual([3, expect.stringContaining(`there is no job ${args[1]}`)]);
   }
   const { code, err } = await nightshift(['allow', 'x:1']);
-  expect([code, err]).toEqual([3, expect.stringContaining('there is no prompt x:1')]);
+  expect([code, err]).toEqual([3, expect.stringContaining('there is no question x:1')]);
 });
 
 test('a rule that is wrong is refused before anything is started', async () => {

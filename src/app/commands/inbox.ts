@@ -1,5 +1,5 @@
 import type { JobClient } from '../client.ts';
-import { type Io, print, printJson } from '../io.ts';
+import { type Io, lineWidth, print, printJson } from '../io.ts';
 import type { JobInfo } from '../job-info.ts';
 import { readPromptBody } from '../job-store.ts';
 import { openJobs } from '../open-jobs.ts';
@@ -67,6 +67,6 @@ async function readItem(
 function show(items: InboxItem[], options: { json?: boolean }, io: Io): number {
   if (options.json === true) printJson(io, items);
   else if (items.length === 0) print(io, 'No question waits for an answer.');
-  else print(io, inboxLines(items, { now: Date.now(), width: io.stdout.columns ?? 100 }).join('\n'));
+  else print(io, inboxLines(items, { now: Date.now(), width: lineWidth(io.stdout, 100) }).join('\n'));
   return 0;
 }

@@ -2,7 +2,7 @@ import { foldEvents } from '../../core/timeline.ts';
 import type { JobStatus, JobWhy } from '../../shapes/job.ts';
 import type { Timeline } from '../../shapes/timeline.ts';
 import type { JobClient } from '../client.ts';
-import { type Io, print, printJson } from '../io.ts';
+import { type Io, lineWidth, print, printJson } from '../io.ts';
 import type { JobInfo } from '../job-info.ts';
 import { summarise } from '../job-summary.ts';
 import { mapSome } from '../map-some.ts';
@@ -55,7 +55,10 @@ export async function ls(options: LsOptions, io: Io): Promise<number> {
     rows.sort((a, b) => (a.startedAt < b.startedAt ? 1 : -1));
     if (options.json === true) printJson(io, rows);
     else if (rows.length > 0)
-      print(io, jobTable(rows, { now, width: io.stdout.columns ?? 100, paint: paintFor(io.isTTY, io.env) }).join('\n'));
+      print(
+        io,
+        jobTable(rows, { now, width: lineWidth(io.stdout, 100), paint: paintFor(io.isTTY, io.env) }).join('\n'),
+      );
     else print(io, emptyText(all.length, options));
     return 0;
   } finally {

@@ -1,6 +1,6 @@
 import { toJson } from '../../core/timeline-json.ts';
 import { foldEvents } from '../../core/timeline.ts';
-import { type Io, print, printJson } from '../io.ts';
+import { type Io, lineWidth, print, printJson } from '../io.ts';
 import { openKnownJob } from '../open-jobs.ts';
 import { paintFor } from '../paint.ts';
 import { showLines } from '../render-show.ts';
@@ -19,7 +19,7 @@ export async function show(id: string, options: { json?: boolean }, io: Io): Pro
     if (options.json === true) {
       printJson(io, { ...row, ...toJson(timeline) });
     } else {
-      const width = Math.max(NARROWEST, Math.min(io.stdout.columns ?? 100, 140));
+      const width = Math.max(NARROWEST, Math.min(lineWidth(io.stdout, 100), 140));
       print(io, showLines(row, timeline, { now: Date.now(), width, paint: paintFor(io.isTTY, io.env) }).join('\n'));
     }
     return 0;

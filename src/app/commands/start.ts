@@ -1,5 +1,6 @@
 import { randomInt } from 'node:crypto';
 import type { JobConfig } from '../../shapes/job.ts';
+import { usageError } from '../cli-error.ts';
 import type { JobClient } from '../client.ts';
 import { type Io, print, printJson, tell } from '../io.ts';
 import { type JobFlags, buildJobConfig, workspace } from '../job-config.ts';
@@ -26,6 +27,11 @@ export async function startJob(
   options: StartOptions,
   io: Io,
 ): Promise<{ id: string; jobs: JobClient; config: JobConfig }> {
+  if (options.reuse === true && options.name === undefined)
+    throw usageError(
+      '--reuse needs the name of the job',
+      '--name NAME --reuse   # NAME as it was given the first time',
+    );
   const prompt = await readPrompt(argument, io);
   const dir = workspace(options.dir, io.cwd);
   const { settings, allow = [], ask = [], deny = [] } = options;
@@ -46,7 +52,7 @@ export async function startJob(
   for (const text of config.warnings) tell(io, `warning: ${text}`);
   const jobs = await openNewJobs(io);
   try {
-    const reused = options.reuse === true && options.name !== undefined && (await jobs.exists(config.id));
+    const reused = options.reuse === true && (await jobs.exists(config.id));
     if (!reused) await jobs.start(config, prompt);
     return { id: config.id, jobs, config };
   } catch (error) {

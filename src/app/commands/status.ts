@@ -3,7 +3,7 @@ import { type Io, print, printJson } from '../io.ts';
 import { mapSome } from '../map-some.ts';
 import { servedJobs } from '../open-jobs.ts';
 import { currentService } from '../service/service.ts';
-import { type ServiceStatus, serviceStatus } from '../service/service-status.ts';
+import { type KeptWorker, type ServiceStatus, serviceStatus } from '../service/service-status.ts';
 import { size } from '../text.ts';
 import { troubleText } from '../trouble.ts';
 
@@ -25,7 +25,7 @@ export async function status(options: StatusOptions, io: Io): Promise<number> {
     const held = stuck.map((job) => `${job.id} is ${troubleText(job, now)}`);
     print(io, [statusText(found), ...held].join('\n'));
   }
-  return found.server === null && found.worker === null ? Exit.service : Exit.ok;
+  return found.server === null && found.worker === null && found.standby === null ? Exit.service : Exit.ok;
 }
 
 /** None also where nobody answers, which the rest of the status says. */
@@ -52,21 +52,17 @@ function orNothing(error: unknown): undefined {
 
 /** The status for people. */
 export function statusText(found: ServiceStatus): string {
-  const { server, worker, workers } = found;
+  const { server, worker, standby, workers } = found;
   const rows = [
     ['home', found.home],
     [
       'server',
       server === null ? 'down' : [server.address, pidText(server.pid), server.version ?? ''].filter(Boolean).join('  '),
     ],
-    [
-      'worker',
-      worker === null
-        ? 'down'
-        : `${pidText(worker.pid)}  ${keeperText(worker.supervisorPid)}  restarts ${worker.restarts}`,
-    ],
+    ['worker', worker === null ? missingWorker(standby) : workerText(worker)],
+    ...(standby === null ? [] : [['standby', workerText(standby)]]),
     ...workers
-      .filter(({ pid }) => pid !== worker?.pid)
+      .filter(({ pid }) => pid !== worker?.pid && pid !== standby?.pid)
       .map(({ pid, host }) => ['worker', `${pidText(pid)}  on ${host}`]),
     ...(server?.uiUrl ? [['web page', server.uiUrl]] : []),
   ];
@@ -79,6 +75,15 @@ export function statusText(found: ServiceStatus): string {
   if (found.phase === 'down') lines.push('The service is not running: nightshift up');
   else if (found.phase !== 'ready') lines.push(`The service is ${found.phase}.`);
   return lines.join('\n');
+}
+
+function missingWorker(standby: KeptWorker | null): string {
+  if (standby === null) return 'down';
+  return standby.supervisorPid === null ? 'gone; the standby works on' : 'being started; the standby works meanwhile';
+}
+
+function workerText({ pid, supervisorPid, restarts }: KeptWorker): string {
+  return `${pidText(pid)}  ${keeperText(supervisorPid)}  restarts ${restarts}`;
 }
 
 function keeperText(pid: number | null): string {

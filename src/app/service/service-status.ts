@@ -4,6 +4,17 @@ import { type Env, LEAST_FREE, freeBytes, homePath, lookAtHome } from './home.ts
 import { readRecord, type ServiceRecord } from './service-record.ts';
 import { listWorkers } from './worker-folder.ts';
 
+/** A worker that the keeper of the service started. */
+export interface KeptWorker {
+  readonly pid: number;
+  /** Null when the keeper is gone and the worker goes on without one. */
+  readonly supervisorPid: number | null;
+  readonly startedAt: string;
+  readonly restarts: number;
+  /** Of the workflows it runs. */
+  readonly build: string | null;
+}
+
 /** What `status --json` prints. */
 export interface ServiceStatus {
   readonly home: string;
@@ -15,15 +26,9 @@ export interface ServiceStatus {
     readonly version: string | null;
     readonly uiUrl: string | null;
   } | null;
-  readonly worker: {
-    readonly pid: number;
-    /** Null when the keeper is gone and the worker goes on without one. */
-    readonly supervisorPid: number | null;
-    readonly startedAt: string;
-    readonly restarts: number;
-    /** Of the workflows it runs. */
-    readonly build: string | null;
-  } | null;
+  readonly worker: KeptWorker | null;
+  /** The second worker, where one was asked for and runs. */
+  readonly standby: KeptWorker | null;
   readonly workers: readonly { readonly pid: number; readonly host: string; readonly startedAt: string }[];
   readonly dashboard: { readonly url: string } | null;
   /** Of the disk that holds the home; null where there is no home yet. */
@@ -41,6 +46,7 @@ export async function serviceStatus(env: Env): Promise<ServiceStatus> {
       namespace: null,
       server: null,
       worker: null,
+      standby: null,
       workers: [],
       dashboard: null,
       disk: null,
@@ -49,7 +55,6 @@ export async function serviceStatus(env: Env): Promise<ServiceStatus> {
   const record = asked.kind === 'answer' ? asked.state.record : leftOver(readRecord(home.record));
   const keeper = record !== undefined && isAlive(record.keeper.identity) ? record.keeper.identity.pid : null;
   const server = record?.server ?? null;
-  const worker = record?.worker ?? null;
   return {
     home: path,
     phase: keeper === null ? 'down' : (record?.phase ?? 'down'),
@@ -60,17 +65,18 @@ export async function serviceStatus(env: Env): Promise<ServiceStatus> {
       version: server.version,
       uiUrl: server.uiUrl,
     },
-    worker: worker && {
-      pid: worker.identity.pid,
-      supervisorPid: keeper,
-      startedAt: worker.startedAt,
-      restarts: worker.restarts,
-      build: worker.build ?? null,
-    },
+    worker: keptWorker(record?.worker, keeper),
+    standby: keptWorker(record?.standby, keeper),
     workers: listWorkers(home.workers).map(({ identity, host, startedAt }) => ({ pid: identity.pid, host, startedAt })),
     dashboard: null,
     disk: diskOf(path),
   };
+}
+
+function keptWorker(worker: ServiceRecord['worker'] | undefined, supervisorPid: number | null): KeptWorker | null {
+  if (!worker) return null;
+  const { identity, startedAt, restarts, build = null } = worker;
+  return { pid: identity.pid, supervisorPid, startedAt, restarts, build };
 }
 
 function diskOf(home: string): ServiceStatus['disk'] {
@@ -81,11 +87,12 @@ function diskOf(home: string): ServiceStatus['disk'] {
 /** What still lives of a service whose keeper does not answer. */
 function leftOver(record: ServiceRecord | undefined): ServiceRecord | undefined {
   if (record === undefined) return undefined;
-  const { server, worker } = record;
+  const { server, worker, standby } = record;
   const serverLives = server?.identity ? isAlive(server.identity) : false;
   return {
     ...record,
     server: serverLives ? server : null,
     worker: worker !== null && isAlive(worker.identity) ? worker : null,
+    standby: standby !== null && isAlive(standby.identity) ? standby : null,
   };
 }

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { doctor } from '../../../src/app/commands/doctor.ts';
 import { down } from '../../../src/app/commands/down.ts';
-import { status } from '../../../src/app/commands/status.ts';
+import { status, statusText } from '../../../src/app/commands/status.ts';
 import { up } from '../../../src/app/commands/up.ts';
 import type { Env } from '../../../src/app/io.ts';
 import type { Check } from '../../../src/app/service/doctor-checks.ts';
@@ -58,6 +58,18 @@ test('status is 4 while nothing runs, 0 once it is up, and down is no error when
   expect(await json(down)).toEqual({ code: 0, value: { stopped: false } });
 });
 
+test('status tells the standby from the worker, and does not say that all is down while one of them works', async () => {
+  const io = captureIo({ env });
+  expect(await up({ files, standby: true }, io)).toBe(0);
+  expect(io.out()).toMatch(/\nworker +pid \d+ +kept by pid \d+ +restarts 0\nstandby +pid \d+ +kept by .*restarts 0\n$/);
+  const both = await statusNow();
+  expect(statusText({ ...both, worker: null })).toMatch(
+    /\nworker +being started; the standby works meanwhile\nstandby /,
+  );
+  expect(both.standby?.pid).not.toBe(both.worker?.pid);
+  expect(both.standby?.supervisorPid).toBe(both.worker?.supervisorPid);
+});
+
 test('up with the web page says where it is', async () => {
   const io = captureIo({ env });
   expect(await up({ files, ui: true, json: true }, io)).toBe(0);
@@ -104,6 +116,25 @@ test('doctor names what is wrong and the command that mends it', async () => {
   const other = (await checks()).found;
   expect(other['home']).toMatchObject({ ok: false, fix: expect.stringContaining('NIGHTSHIFT_HOME') });
   expect(other['temporal']).toMatchObject({ ok: false, fix: 'unset NIGHTSHIFT_TEMPORAL_CLI' });
+});
+
+test('doctor takes a temporal program that up will bring for no fault, unless a database waits for it', async () => {
+  // One without any program in sight: the machine's own may lie in the folder for temporary files.
+  env = { ...env, NIGHTSHIFT_TEMPORAL_CLI: undefined, PATH: '/nowhere' };
+  const sdk = process.env['TMPDIR'];
+  process.env['TMPDIR'] = root;
+  try {
+    const fresh = (await checks()).found['temporal'];
+    expect(fresh).toMatchObject({
+      ok: true,
+      found: expect.stringMatching(/nightshift up downloads it.*\n.*pip install/),
+    });
+    writeFileSync(openHome(env['NIGHTSHIFT_HOME']!).db, '');
+    expect((await checks()).found['temporal']).toMatchObject({ ok: false, fix: 'nightshift up   # downloads it' });
+  } finally {
+    if (sdk === undefined) delete process.env['TMPDIR'];
+    else process.env['TMPDIR'] = sdk;
+  }
 });
 
 test('doctor knows which Node is too old', () => {
