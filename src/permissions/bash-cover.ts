@@ -2,7 +2,7 @@ import { isCoveredEdit } from './accept-edits.ts';
 import type { BashAnalysis, BashCommand, BashRedirect } from './bash-analysis.ts';
 import { commandFiles } from './bash-files.ts';
 import { placeOf } from './bash-paths.ts';
-import { inputWithin, mixesFolders, readsWithin, type Reach } from './bash-reach.ts';
+import { gitHindrance, inputWithin, mixesFolders, readsWithin, runsGit, type Reach } from './bash-reach.ts';
 import { commandReads } from './bash-readonly.ts';
 import { opensNoFile } from './bash-redirects.ts';
 import { allowsCommand, oneSpace } from './bash-text.ts';
@@ -26,7 +26,7 @@ export function coverBash(analysis: BashAnalysis, means: Means): Coverage {
   for (const command of exact ? [] : analysis.commands) {
     if (command.role !== 'run' || needsNoRule(command, means)) continue;
     const rule = ruleForCommand(command, means);
-    if (!rule) return { kind: 'open', text: `no rule allows ${brief(command)}` };
+    if (!rule) return { kind: 'open', text: whyNot(command, means) };
     used.push(rule);
   }
   for (const redirect of analysis.redirects) {
@@ -61,6 +61,11 @@ function ruleForCommand(command: BashCommand, { ctx, rules }: Means): CompiledRu
   if (!rule || rule.command?.texts.includes(oneSpace(command.source))) return rule;
   const changed = commandFiles(command).filter((file) => file.use === 'edit' || file.use === 'tree');
   return changed.some((file) => placeOf(file.word, command.folders, ctx).kind === 'unknown') ? undefined : rule;
+}
+
+function whyNot(command: BashCommand, means: Means): string {
+  const hindrance = commandReads(command) && runsGit(command) ? gitHindrance(command, means) : undefined;
+  return `no rule allows ${brief(command)}${hindrance === undefined ? '' : `, and ${hindrance}`}`;
 }
 
 function coverRedirect(redirect: BashRedirect, means: Means): CompiledRule | boolean {

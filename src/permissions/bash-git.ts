@@ -1,4 +1,4 @@
-import type { BashWord } from './bash-words.ts';
+import { wordFrom, type BashWord } from './bash-words.ts';
 
 type Words = readonly BashWord[];
 
@@ -69,11 +69,13 @@ function listsOnly(args: readonly string[], plain: RegExp, valued: RegExp, listi
 function readsConfig(args: readonly string[]): boolean {
   const scope = /^(?:--global|--local|--system|--worktree|--show-origin|--show-scope|-z|--null|--name-only)$/;
   const rest = args.filter((arg) => !scope.test(arg));
-  return (
-    /^(?:--get|--get-all|--get-regexp|--list|-l|get|list)$/.test(rest[0] ?? '') &&
-    rest.slice(1).every((arg) => !arg.startsWith('-'))
-  );
+  const [key, ...more] = /^(?:--get|--get-all|get)$/.test(rest[0] ?? '') ? rest.slice(1) : rest;
+  return key !== undefined && more.length === 0 && telling.test(key);
 }
+
+/** Settings that hold no secrets. The files of the user, which git reads too, may hold some elsewhere. */
+const telling =
+  /^(?:user\.(?:name|email|signingkey)|(?:core|init|branch|remote|submodule|pull|push|fetch|merge|rebase|commit|tag|diff|color|log|status|advice|gc|pack|index|extensions|lfs)\.[\w./-]+)$/i;
 
 /** Whether a git command only looks. Every word must be known text: git has options that write files and start programs. */
 export function gitReads(words: Words): boolean {
@@ -88,9 +90,23 @@ export function gitReads(words: Words): boolean {
   return reading.has(subcommand) || (conditional.get(subcommand)?.(rest) ?? false);
 }
 
+/**
+ * Every word of a reading git command that may be a path, values of options among them: git compares, and says what is wrong
+ * with, files that belong to no repository too.
+ */
+export function gitPaths(words: Words): Words {
+  return words.slice(1).flatMap((word) => {
+    const text = word.value ?? word.raw;
+    if (!text.startsWith('-')) return [word];
+    const start = text.startsWith('--') ? text.indexOf('=') + 1 : 2;
+    const value = start > 0 && text.length > start ? wordFrom(word, start) : undefined;
+    return value ? [value] : [];
+  });
+}
+
 function isActing(arg: string, subcommand: string): boolean {
   if (subcommand === 'grep' && /^-[a-zA-Z]*O/.test(arg)) return true;
-  if (!arg.startsWith('--') || arg.length < 4) return false;
+  if (!arg.startsWith('--') || arg.length < 3) return false;
   const name = arg.split('=')[0]!;
   return acting.some((option) => option.startsWith(name) || name.startsWith(option));
 }

@@ -1,10 +1,12 @@
 import { programName, programOf, type BashAnalysis, type BashCommand, type BashRedirect } from './bash-analysis.ts';
 import { commandFiles, namesNoFiles } from './bash-files.ts';
+import { gitPaths } from './bash-git.ts';
 import { foldersOf, placeOf, type Place } from './bash-paths.ts';
 import { opensNetwork, opensNoFile } from './bash-redirects.ts';
 import type { PermissionContext } from './call.ts';
 import type { CompiledRule } from './compile.ts';
 import { isWithin, locate } from './locate.ts';
+import { parentPath } from './paths.ts';
 import { ruleForUse } from './uses.ts';
 
 /** Where a command may look without a question: the folders of the job, and what Read and Edit rules allow. */
@@ -13,12 +15,44 @@ export type Reach = { ctx: PermissionContext; directories: readonly string[]; ru
 /** Whether a command reads only where it may; for commands that are known to read and nothing else. */
 export function readsWithin(command: BashCommand, reach: Reach): boolean {
   const words = programOf(command);
-  if (programName(words) === 'cd') return walksWithin(command, reach);
+  const name = programName(words);
+  if (name === 'cd') return walksWithin(command, reach);
+  if (name === 'git') return gitHindrance(command, reach) === undefined;
   if (namesNoFiles(words)) return true;
   if (command.layers.some((layer) => programName(layer) === 'xargs')) return false;
   return commandFiles(command).every(({ word, use }) =>
     mayRead(placeOf(word, command.folders, reach.ctx), use === 'search' ? 'search' : 'read', reach),
   );
+}
+
+/**
+ * Why git, which would only read, needs a person all the same: it obeys the configuration of the repository that it finds,
+ * and that may name programs, or it is given a path outside.
+ */
+export function gitHindrance(command: BashCommand, reach: Reach): string | undefined {
+  const { ctx, directories } = reach;
+  const [, first, ...more] = programOf(command);
+  if (first?.value === '--version' && more.length === 0) return undefined;
+  if (ctx.untrusted)
+    return "git may run programs that this folder's own configuration names: nightshift trust lets it read, or a rule such as Bash(git status)";
+  const folders = foldersOf(command.folders, ctx)?.map((folder) => locate(folder, ctx));
+  if (!folders?.every((folder) => isWithin(folder, [ctx.root, ...directories], ctx)))
+    return 'git may run programs that the configuration of a folder outside the working folders names';
+  const bare = folders.map(({ real }) => bareRepository(real, ctx)).find((folder) => folder !== undefined);
+  if (bare !== undefined) return `git may take ${bare} for a repository and run programs that ${bare}/config names`;
+  const outside = gitPaths(programOf(command)).find(
+    (word) => !mayRead(placeOf(word, command.folders, ctx), 'search', reach),
+  );
+  return outside && `${outside.raw} may lead outside the working folders`;
+}
+
+/** The folder, at or above another, that git takes for a repository although it isn't called `.git`. */
+function bareRepository(folder: string, ctx: PermissionContext): string | undefined {
+  const names = ctx.list?.(folder) ?? [];
+  if (names.includes('.git')) return undefined;
+  if (names.includes('HEAD')) return folder;
+  const above = parentPath(folder);
+  return above === folder ? undefined : bareRepository(above, ctx);
 }
 
 /** Whether bash may open a file for the input of a command. */

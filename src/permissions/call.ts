@@ -41,6 +41,8 @@ export type PermissionContext = {
   guarded?: readonly string[];
   /** Folders that may be read without asking although they lie elsewhere, such as the job's kept results. */
   readable?: readonly string[];
+  /** Nobody said that the folder may bring programs of its own; the rules bring it. */
+  untrusted?: boolean;
   /** Bash runs inside a sandbox that makes its commands harmless. */
   sandboxed?: boolean;
   /** The mode the job is in now, when it changed since the rules were taken. */

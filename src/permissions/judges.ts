@@ -33,7 +33,7 @@ type Judge = (facts: Case) => Decision | undefined;
 /** Works out the facts of a call. */
 export function caseOf(call: CheckedCall, rules: Rules, given: PermissionContext): Case {
   const { guarded = given.guarded } = rules;
-  const ctx = withMemory({ ...given, ...(guarded ? { guarded } : {}) });
+  const ctx = withMemory({ ...given, ...(guarded ? { guarded } : {}), untrusted: !rules.trusted });
   const bash = call.traits.access === 'bash' ? analyse(call.traits.command ?? '') : undefined;
   return {
     call,

@@ -21,7 +21,7 @@ const most = 5;
  * when they would not help, because an ask rule or a safety check wants a person each time.
  */
 export function suggestions(call: CheckedCall, ctx: PermissionContext, rules?: Rules): string[] {
-  const found = suggest(call, ctx, rules?.directories ?? []);
+  const found = suggest(call, rules?.trusted === false ? { ...ctx, untrusted: true } : ctx, rules?.directories ?? []);
   if (!rules || found.length === 0) return found;
   const more = withRules(rules, { allow: found }, { kind: 'session', base: ctx.root });
   return decide({ ...call, hook: undefined }, more, ctx).behavior === 'allow' ? found : [];

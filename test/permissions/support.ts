@@ -89,6 +89,8 @@ export type Setting = {
   deny?: string[];
   mode?: string;
   directories?: string[];
+  /** Whether a person trusts the folder; true when absent. */
+  trusted?: boolean;
   hook?: CheckedCall['hook'];
   context?: Partial<PermissionContext>;
   meta?: Record<string, unknown>;
@@ -98,7 +100,7 @@ export type Setting = {
 export const place = { root: '/work/proj', home: '/home/dev' };
 
 /** Rules of a user's settings. */
-export function rulesOf({ allow, ask, deny, mode, directories }: Setting): Rules {
+export function rulesOf({ allow, ask, deny, mode, directories, trusted = true }: Setting): Rules {
   const source = { kind: 'user', base: `${place.home}/.claude` } as const;
   const layer = {
     source,
@@ -107,7 +109,7 @@ export function rulesOf({ allow, ask, deny, mode, directories }: Setting): Rules
     ...(deny ? { deny } : {}),
     ...(directories ? { additionalDirectories: directories } : {}),
   };
-  return mergeRules([mode === undefined ? layer : { ...layer, defaultMode: mode }], { trusted: true, ...place });
+  return mergeRules([mode === undefined ? layer : { ...layer, defaultMode: mode }], { trusted, ...place });
 }
 
 /** A context in which every path is what it seems. */
