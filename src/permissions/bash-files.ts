@@ -21,16 +21,19 @@ const readers: ReadonlyMap<string, { pattern?: RegExp; here?: boolean }> = new M
   ...'ls du df tree'.split(' ').map((name) => [name, { here: true }] as const),
   ...'grep egrep fgrep zgrep'
     .split(' ')
-    .map((name) => [name, { pattern: /^(?:-[a-zA-Z]*[ef]|--regexp|--file)/ }] as const),
-  ['rg', { pattern: /^(?:-[a-zA-Z]*[ef]|--regexp|--file|--files$)/, here: true }],
-  ['sed', { pattern: /^(?:-[a-zA-Z]*[ef]|--expression|--file)/ }],
-  ['jq', { pattern: /^(?:-[a-zA-Z]*f|--from-file)/ }],
-  ['awk', { pattern: /^(?:-f|--file)/ }],
+    .map((name) => [name, { pattern: /^(?:-\w*[ef]|--(?:re[gexp]*|f[ile]*)(?:=|$))/ }] as const),
+  ['rg', { pattern: /^(?:-\w*[ef]|--regexp|--file|--files$)/, here: true }],
+  ['sed', { pattern: /^(?:-\w*[ef]|--(?:e|fi)[a-z]*(?:=|$))/ }],
+  ['jq', { pattern: /^(?:-\w*f|--from-file)/ }],
+  ['awk', { pattern: /^(?:-f|--f[ile]*(?:=|$))/ }],
 ]);
 
 const writers = new Set('touch tee mkdir truncate chmod chown chgrp unlink shred setfacl chattr'.split(' '));
 const removers = new Set(['rm', 'rmdir']);
 const movers = new Set(['cp', 'mv', 'ln', 'install', 'rsync', 'scp']);
+
+/** A file that nobody can tell. */
+const anywhere = wordOf('a link or a list', [{ kind: 'unknown' }], false);
 
 /** Whether a program exists to change files. */
 export function changesFiles(words: Words): boolean {
@@ -97,7 +100,7 @@ function readerFiles(name: string, words: Words, { pattern, here }: { pattern?: 
     .filter((word) => /^--?[a-zA-Z]/.test(word.raw))
     .flatMap(attachedValues);
   const uses = [...withoutPattern, ...attached].map((word): FileUse => ({ word, use: here ? 'search' : 'read' }));
-  if (followsLinks(name, words)) uses.push({ word: wordOf('-R', [{ kind: 'unknown' }], false), use: 'search' });
+  if (looksAnywhere(name, words)) uses.push({ word: anywhere, use: 'search' });
   if (withoutPattern.length === 0 && (here || isRecursive(name, words)))
     uses.push({ word: plainWord('.'), use: 'search' });
   if (name === 'sed' && sedInPlace(words)) uses.push(...withoutPattern.map(edit));
@@ -108,18 +111,50 @@ function readerFiles(name: string, words: Words, { pattern, here }: { pattern?: 
 }
 
 function isRecursive(name: string, words: Words): boolean {
-  return (
-    name.endsWith('grep') &&
-    words.some((word) => /^-[a-zA-Z]*[rR]|^--recursive|^--dereference-recursive/.test(word.raw))
-  );
+  return name.endsWith('grep') && hasOption(words, 'rR', ['recursive', 'dereference-recursive']);
 }
 
-/** Searches that go through every link they meet, wherever it leads. */
-function followsLinks(name: string, words: Words): boolean {
-  const has = (option: RegExp): boolean => words.slice(1).some((word) => option.test(word.raw));
-  if (name.endsWith('grep')) return has(/^-[a-zA-Z]*R|^--dereference-recursive/);
-  if (name === 'rg') return has(/^-[a-zA-Z]*L|^--follow/);
-  return name === 'diff' && has(/^-[a-zA-Z]*r|^--recursive/);
+/** Programs that go through every link they meet, or read what a list names, wherever that leads. */
+function looksAnywhere(name: string, words: Words): boolean {
+  const has = (letters: string, ...long: string[]): boolean => hasOption(words, letters, long);
+  switch (name) {
+    case 'grep':
+    case 'egrep':
+    case 'fgrep':
+    case 'zgrep':
+      return has('R', 'dereference-recursive');
+    case 'rg':
+      return has('L', 'follow');
+    case 'diff':
+      return has('r', 'recursive');
+    case 'ls':
+      return has('R', 'recursive') && has('L', 'dereference');
+    case 'du':
+      return has('L', 'dereference', 'files0-from');
+    case 'tree':
+      return has('l');
+    case 'wc':
+    case 'sort':
+      return has('', 'files0-from');
+    case 'strings':
+      return words.slice(1).some((word) => textOf(word).startsWith('@'));
+    default:
+      return /^(?:md5|sha\d+|b2|ck)sum$/.test(name) && has('c', 'check');
+  }
+}
+
+/** Whether an option is among the words, in whatever bundle of letters, and however short its long name was cut. */
+function hasOption(words: Words, letters: string, long: readonly string[]): boolean {
+  return words.slice(1).some((word) => {
+    const text = textOf(word);
+    if (!text.startsWith('--')) return /^-\w/.test(text) && letters.split('').some((letter) => text.includes(letter));
+    const [name] = text.slice(2).split('=');
+    return name !== '' && long.some((option) => option.startsWith(name!));
+  });
+}
+
+function textOf(word: BashWord): string {
+  return word.value ?? word.raw;
 }
 
 function sedInPlace(words: Words): boolean {
@@ -218,6 +253,8 @@ function findFiles(words: Words): FileUse[] {
   }));
   const written = words.filter((_, i) => /^-(?:fprint0?|fprintf|fls)$/.test(words[i - 1]?.value ?? ''));
   const compared = words.filter((_, i) => /^-(?:newer\w*|samefile|files0-from)$/.test(words[i - 1]?.value ?? ''));
+  const follows = words.some((word) => /^-(?:L|follow)$/.test(textOf(word)));
+  if (follows && !acts) uses.push({ word: anywhere, use: 'search' });
   return [...uses, ...written.map(edit), ...compared.map((word): FileUse => ({ word, use: 'read' }))];
 }
 
