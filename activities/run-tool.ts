@@ -1,6 +1,7 @@
 import { callDir } from '../src/core/paths.ts';
 import type { Hosts } from '../src/core/hosts.ts';
 import type { JobFiles, OwnedCall, Shell } from '../src/core/ports.ts';
+import { pathTrouble } from '../src/core/path-trouble.ts';
 import { isLost } from '../src/core/store-error.ts';
 import type { ToolInput, ToolResult } from '../src/shapes/call.ts';
 import type { Agent } from '../src/shapes/job.ts';
@@ -11,6 +12,7 @@ import { runCall } from './call-runner.ts';
 import { exhaustedCall } from './exhausted-call.ts';
 import { isForgotten } from './is-forgotten.ts';
 import { leaveShell } from './leave-shell.ts';
+import { failedCall, settled } from './map-result.ts';
 import { turnPlace } from './place.ts';
 import { readShared } from './read-blob.ts';
 import { costOfLostLook } from './second-look.ts';
@@ -42,12 +44,10 @@ export async function runTool(hosts: Hosts, input: ToolInput): Promise<ToolResul
         const { call } = ownership;
         const { shell, left } = leaveShell(hosts.shell, life.leave);
         try {
-          const previous = { owners: call.owners, corrupt: true as const };
-          const site = await siteOf(forgotten ? { ...call, previous } : call, files, life, shell);
-          const ended = runCall(site).then(
-            (result) => withLook(site, result),
-            (error: unknown) => withLook(site, lostCall(error)),
-          );
+          const site = await siteOf(await withPast(call, forgotten), files, life, shell);
+          const ended = runCall(site)
+            .catch((error: unknown) => brokenCall(site, error))
+            .then((result) => withLook(site, result));
           return await Promise.race([ended, left]);
         } finally {
           await call.release();
@@ -76,10 +76,30 @@ export async function runTool(hosts: Hosts, input: ToolInput): Promise<ToolResul
   }
 }
 
-/** What can't be found again does not come back by trying again; every other error does. */
-function lostCall(error: unknown): ToolResult {
-  if (!isLost(error)) throw error;
-  return { kind: 'done', done: { dropped: { reason: 'broken', text: error.message } } };
+/** A claim that stands for whatever the call did before its record was removed. */
+const FORGOTTEN = { forgotten: true };
+
+/** A forgotten call stays one, also for the pass that follows should this one not come to its end. */
+async function withPast(call: OwnedCall, forgotten: boolean): Promise<OwnedCall> {
+  const { claim } = call.previous ?? {};
+  const isKnown = (claim as Partial<typeof FORGOTTEN> | undefined)?.forgotten === true;
+  if (!forgotten && !isKnown) return call;
+  if (!isKnown) await call.claim(FORGOTTEN);
+  return { ...call, previous: { owners: call.owners, corrupt: true } };
+}
+
+/**
+ * What can't be found again does not come back by trying again, and a path that can't be looked at is for the model to
+ * mend; every other error may be over with the next try.
+ */
+async function brokenCall(site: Site, error: unknown): Promise<ToolResult> {
+  if (isLost(error)) return { kind: 'done', done: { dropped: { reason: 'broken', text: error.message } } };
+  const { path } = error as { path?: unknown };
+  // What is below the home is no path of the model's.
+  const isForeign = typeof path === 'string' && !path.startsWith(`${site.hosts.home}/`);
+  const trouble = isForeign ? pathTrouble(error, path) : undefined;
+  if (trouble === undefined) throw error;
+  return settled(site, await failedCall(site, trouble));
 }
 
 /** A pass that goes on later pays now for what a model was asked about it; the end of a call has its cost in it. */

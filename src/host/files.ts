@@ -5,6 +5,12 @@ import type { Files, FileStat } from '../core/ports.ts';
 
 /** More links than this in a row are a loop. */
 const MAX_LINKS = 40;
+/** Paths of so many characters are within the system's limit of 4,095 bytes, whatever the characters. */
+const SURE_CHARS = 1365;
+/** No name is longer, in bytes. */
+const MAX_NAME = 255;
+/** Nothing is there, or nobody of this user gets at it. */
+const UNFOLLOWED = new Set<unknown>(['ENOENT', 'ENOTDIR', 'ENAMETOOLONG', 'ELOOP', 'EACCES', 'EPERM']);
 
 /** Files of this machine. `beforeRename` is awaited when a file's new content lies complete beside it. */
 export function createFiles(beforeRename?: () => Promise<void>): Files {
@@ -128,19 +134,50 @@ async function syncFolder(dir: string): Promise<void> {
   }
 }
 
+/**
+ * Where a path leads, with all links followed that are there. What can't be followed by anybody of this user (a circle, a
+ * folder without the right to enter it, a name longer than any) is taken as it is written.
+ * @throws ENAMETOOLONG for a path of existing folders that is longer than the system takes.
+ */
 function realPath(path: string, linksLeft: number): string {
+  return lookUp(path, linksLeft).path;
+}
+
+/** `found`: something is there, or may be. */
+type Place = { path: string; found: boolean };
+
+function lookUp(path: string, linksLeft: number): Place {
+  if (path.includes('\0')) return { path, found: false };
+  if (path.length > SURE_CHARS) return lookUpLong(path, linksLeft);
   try {
-    return realpathSync.native(path);
+    return { path: realpathSync.native(path), found: true };
   } catch (error) {
-    if (codeOf(error) !== 'ENOENT' && codeOf(error) !== 'ENOTDIR') throw error;
+    if (!UNFOLLOWED.has(codeOf(error))) throw error;
+    if (codeOf(error) === 'ELOOP') linksLeft = 0;
   }
   const parent = dirname(path);
-  if (parent === path) return path;
-  const here = join(realPath(parent, linksLeft), basename(path));
-  const target = linkTarget(here);
-  if (target === undefined) return here;
-  if (linksLeft === 0) throw Object.assign(new Error(`ELOOP: too many links, '${path}'`), { code: 'ELOOP' });
-  return realPath(resolve(dirname(here), target), linksLeft - 1);
+  if (parent === path) return { path, found: false };
+  const above = lookUp(parent, linksLeft);
+  const here = join(above.path, basename(path));
+  const target = above.found && linksLeft > 0 ? linkTarget(here) : undefined;
+  if (target === undefined) return { path: here, found: false };
+  return lookUp(resolve(dirname(here), target), linksLeft - 1);
+}
+
+/** The system takes no such path at once, and most of it is usually not there: its beginning tells. */
+function lookUpLong(path: string, linksLeft: number): Place {
+  const cut = path.lastIndexOf('/', SURE_CHARS);
+  if (cut <= 0) return { path, found: false };
+  const start = lookUp(path.slice(0, cut), linksLeft);
+  const rest = path.slice(cut + 1);
+  const whole = join(start.path, rest);
+  const [name = ''] = rest.split('/', 1);
+  if (!start.found || Buffer.byteLength(name) > MAX_NAME) return { path: whole, found: false };
+  if (whole.length < path.length) return lookUp(whole, linksLeft);
+  throw Object.assign(new Error(`ENAMETOOLONG: too long to be looked up, '${path.slice(0, 200)}…'`), {
+    code: 'ENAMETOOLONG',
+    path,
+  });
 }
 
 /** Where a link that leads to nothing points. */
@@ -148,7 +185,8 @@ function linkTarget(path: string): string | undefined {
   try {
     return lstatSync(path).isSymbolicLink() ? readlinkSync(path) : undefined;
   } catch (error) {
-    if (codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR') return undefined;
+    const isTooDeep = codeOf(error) === 'ENAMETOOLONG' && Buffer.byteLength(basename(path)) <= MAX_NAME;
+    if (UNFOLLOWED.has(codeOf(error)) && !isTooDeep) return undefined;
     throw error;
   }
 }

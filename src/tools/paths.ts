@@ -1,4 +1,5 @@
 import { basename, dirname, extname, relative, resolve } from 'node:path';
+import { pathTrouble } from '../core/path-trouble.ts';
 import type { Files } from '../core/ports.ts';
 import type { ToolOutput } from '../core/tool.ts';
 
@@ -69,27 +70,11 @@ function distance(a: string, b: string): number {
   return row[b.length]!;
 }
 
-const TROUBLE: Record<string, string> = {
-  EACCES: 'permission denied for the user that runs this job',
-  EPERM: 'the operation is not permitted for the user that runs this job',
-  EROFS: 'the file system is read-only',
-  ENOSPC: 'the disk is full; free some space first',
-  EDQUOT: 'the disk quota is used up; free some space first',
-  EISDIR: 'it is a folder',
-  ENOTDIR: 'a part of the path is a file, not a folder',
-  EEXIST: 'a part of the path is a file, not a folder',
-  ENOENT: 'it does not exist (any more)',
-  ELOOP: 'its links lead in a circle',
-  ENAMETOOLONG: 'the name is too long for the file system',
-  ETXTBSY: 'it is a program that runs at the moment',
-};
-
 /** The result for a failed file operation that the model can act on; anything else is thrown on. */
 export function fileTrouble(error: unknown, path: string): ToolOutput {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-  const what = TROUBLE[code];
-  if (what === undefined) throw error;
-  return refusal(`${path}: ${what} (${code}).`);
+  const trouble = pathTrouble(error, path);
+  if (trouble === undefined) throw error;
+  return refusal(trouble);
 }
 
 /** An error result. */

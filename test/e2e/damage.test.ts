@@ -15,7 +15,7 @@ const journalHas = (dir: string, line: string): Promise<void> => {
 };
 const results = async (stage: Stage, id: string): Promise<string> => JSON.stringify(await stage.rig.messages(id));
 
-describe('files of a job that are damaged while no worker lives', () => {
+describe('files of a job that are damaged', () => {
   let stage: Stage;
   beforeAll(async () => {
     stage = await openStage();
@@ -38,6 +38,31 @@ describe('files of a job that are damaged while no worker lives', () => {
     expect(faults(verdict)).toEqual([]);
     expect(verdict).toMatchObject({ once: 1, unknown: 2 });
     expect(await results(stage, id)).toContain('the record of this call is gone or damaged');
+  });
+
+  it('a ledger that was removed together with the events: the command is not run again either', async () => {
+    const { id, dir, job } = await open(WORKLOADS.shell);
+    await journalHas(dir, 'begun');
+    await stage.kill('worker');
+    for (const name of ['turns', 'events.jsonl']) rmSync(join(job, name), { recursive: true });
+    await stage.revive();
+    const verdict = await judge(stage.rig, id, WORKLOADS.shell, { dir, status: 'done' });
+    expect(faults(verdict)).toEqual([]);
+    expect(verdict).toMatchObject({ once: 1, unknown: 2 });
+    expect(await results(stage, id)).toContain('the record of this call is gone or damaged');
+  });
+
+  it('its whole folder while a worker lives and the command runs: it is ended and not run again', async () => {
+    const { id, dir, job } = await open(WORKLOADS.shell);
+    await journalHas(dir, 'begun');
+    rmSync(job, { recursive: true });
+    await stage.rig.event(id, 'job.closed');
+    expect(textOf(join(dir, 'journal.txt'))).toBe('begun\nnext\n');
+    const ofTheCall = stage.rig.events(id).filter((event) => 'step' in event && event.step === 1);
+    // What was written before is gone; the first pass itself came to an end, and there was no other.
+    expect(ofTheCall).toMatchObject([
+      { kind: 'call.ended', isError: true, preview: expect.stringMatching(/killed from outside; it may have acted/) },
+    ]);
   });
 
   it.each(['claim', 'owner.1'])('a %s that was torn: nothing is done twice, and the job goes on', async (name) => {

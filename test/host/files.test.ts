@@ -146,9 +146,54 @@ describe('looking at files', () => {
     expect(existsSync(at('elsewhere'))).toBe(false);
   });
 
-  it('refuses a circle of links', () => {
+  it('takes as they are written what nobody can follow', async () => {
     symlinkSync('b', at('a'));
     symlinkSync('a', at('b'));
-    expect(() => files.real(at('a'))).toThrow(expect.objectContaining({ code: 'ELOOP' }));
+    symlinkSync('nothing/../turn', at('turn'));
+    mkdirSync(at('real'));
+    symlinkSync('real', at('link'));
+    expect(files.real(at('a'))).toBe(at('a'));
+    expect(files.real(at('a/below'))).toBe(at('a/below'));
+    expect(files.real(at('turn'))).toBe(at('turn'));
+    const long = 'x'.repeat(300);
+    expect(files.real(at(`link/${long}/y`))).toBe(at(`real/${long}/y`));
+    expect(files.real(at('link/nul\0'))).toBe(at('link/nul\0'));
+    for (const path of [at('a'), at(long)]) await expect(files.stat(path)).rejects.toHaveProperty('code');
+  });
+
+  it('takes a path of any length, where its beginning tells that the rest is not there', () => {
+    mkdirSync(at('real'));
+    symlinkSync('real', at('link'));
+    for (const n of [1_000, 3_000, 300_000]) {
+      expect(files.real(at(`${'a/'.repeat(n)}f`))).toBe(at(`${'a/'.repeat(n)}f`));
+      expect(files.real(at(`link/${'a/'.repeat(n)}f`))).toBe(at(`real/${'a/'.repeat(n)}f`));
+      expect(files.real(at('ü'.repeat(n)))).toBe(at('ü'.repeat(n)));
+    }
+  });
+
+  it('refuses a path that is there and too long to be looked at: a link in it may lead anywhere', () => {
+    const name = 'd'.repeat(250);
+    const deep = `cd "$1" && for n in $(seq 18); do mkdir ${name} && cd -P ${name}; done && ln -s /etc link`;
+    expect(spawnSync('bash', ['-c', deep, 'bash', dir])).toMatchObject({ status: 0 });
+    const path = at(`${`${name}/`.repeat(18)}link/passwd`);
+    expect(() => files.real(path)).toThrow(expect.objectContaining({ code: 'ENAMETOOLONG', path }));
+    symlinkSync(`${name}/`.repeat(10), at('half'));
+    expect(() => files.real(at(`half/${`${name}/`.repeat(8)}link/passwd`))).toThrow(/ENAMETOOLONG/);
+    spawnSync('rm', ['-r', at(name)]); // longer than what Node can remove
+  });
+
+  it('takes what lies in a closed folder as it is written', () => {
+    mkdirSync(at('closed'));
+    symlinkSync('/etc', at('closed/link'));
+    chmodSync(dir, 0o755);
+    chmodSync(at('closed'), 0);
+    const isRoot = process.getuid?.() === 0;
+    if (isRoot) process.seteuid?.(65_534); // root may enter everything
+    try {
+      expect(files.real(at('closed/link/passwd'))).toBe(at('closed/link/passwd'));
+    } finally {
+      if (isRoot) process.seteuid?.(0);
+      chmodSync(at('closed'), 0o700);
+    }
   });
 });
