@@ -53,7 +53,7 @@ export async function alive<T>(hosts: Hosts, body: (life: Life) => Promise<T>): 
   try {
     return await Promise.race([body(life), lost]);
   } catch (error) {
-    throw withoutSecrets(error, hosts);
+    throw toldSafely(error, hosts);
   } finally {
     clearInterval(beat);
     hosts.stopping.removeEventListener('abort', stop);
@@ -70,11 +70,23 @@ const stopped = (): ApplicationFailure =>
     nextRetryDelay: RETRY_AFTER,
   });
 
-/** A failure goes into the server's history, with its stack and its causes. */
-function withoutSecrets(error: unknown, hosts: Hosts): unknown {
+/** Characters of a failure's message, and of its stack, that are told of it; of its causes less and less. */
+const TOLD = 2_000;
+
+/**
+ * A failure goes into the server's history, with its stack and its causes: without secrets, and cut, as of one that is
+ * too large the server keeps nothing that says what it was.
+ */
+function toldSafely(error: unknown, hosts: Hosts): unknown {
+  let limit = TOLD;
   for (let one = error, depth = 0; one instanceof Error && depth < 10; one = one.cause, depth += 1) {
-    one.message = hosts.scrub(one.message);
-    if (one.stack !== undefined) one.stack = hosts.scrub(one.stack);
+    const { message, stack } = one;
+    one.message = clipped(hosts.scrub(message), limit);
+    // It begins with the message.
+    if (stack !== undefined) one.stack = clipped(hosts.scrub(stack.replace(message, '…')), limit / 4);
+    limit /= 4;
   }
   return error;
 }
+
+const clipped = (text: string, limit: number): string => (text.length > limit ? `${text.slice(0, limit)}…` : text);

@@ -53,7 +53,7 @@ function troubleOfOne(step: PendingStep, now: number): Trouble | undefined {
   const due = msOf(step.nextAttemptScheduleTime) ?? msOf(step.scheduledTime) ?? now;
   if (state === WAITS && due < now - TAKEN_WITHIN) return { text: UNTAKEN, attempts: 0, next: null };
   // A time-out is the death of a worker: the next pass takes over, and that is no trouble.
-  if (!failure?.applicationFailureInfo) return undefined;
+  if (!failure || failure.timeoutFailureInfo) return undefined;
   const text = failure.message || 'it fails, and says nothing of why';
   if (state === WAITS && attempt > TRIES) return { text, attempts: attempt - 1, next: due };
   const runs = now - (msOf(step.lastStartedTime) ?? now);

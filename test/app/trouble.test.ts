@@ -20,6 +20,12 @@ test('a step that fails again and again is trouble until it runs for a while', (
   expect(troubleOf([step({ ...again, attempt: 2 })], now)).toBeUndefined();
 });
 
+test('a failure counts whatever kind of it the server keeps', () => {
+  const cut = { message: 'Failure exceeds size limit.', serverFailureInfo: { nonRetryable: false } };
+  for (const lastFailure of [cut, { message: cut.message }])
+    expect(troubleOf([step({ attempt: 4, lastFailure })], now)).toMatchObject({ text: cut.message, attempts: 3 });
+});
+
 test('the death of a worker is no trouble; that no worker is left is', () => {
   expect(troubleOf([step({ attempt: 2, lastFailure: died })], now)).toBeUndefined();
   expect(troubleOf([step({ state: runs, attempt: 5, lastFailure: died })], now)).toBeUndefined();
