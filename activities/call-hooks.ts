@@ -59,7 +59,7 @@ export async function afterHooks(site: Site, checked: Checked, output: ToolOutpu
   const said = await callHooks(site, 'PostToolUse', checked, { ...fields, tool_response: response });
   const content = said?.output === undefined ? undefined : replacement(said.output);
   if (content === undefined) return output;
-  const { spilled: _whole, ...rest } = output;
+  const { spilled: _whole, told: _unsaid, ...rest } = output;
   return { ...rest, content };
 }
 

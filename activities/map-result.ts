@@ -68,6 +68,7 @@ export async function doneWith(site: Site, checked: Checked, output: ToolOutput,
     ...done,
     ...(await patchOf(site, output)),
     ...(await changedNote(site, checked)),
+    ...(output.told === undefined ? {} : { told: output.told }),
     ...(output.failedShell && site.agent.siblingAbort === 'bash' ? { aborts: true as const } : {}),
   };
 }

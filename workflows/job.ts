@@ -194,6 +194,10 @@ function keep(s: JobState, stepBefore: number, state: TurnState): void {
   s.spent += state.spent;
   s.steps += state.step - stepBefore;
   s.queue = s.queue.filter((note) => !state.taken.includes(note.id));
+  for (const id of state.taken) {
+    const task = s.tasks[id];
+    if (task?.status === 'running') task.told = true; // the news of its end is on its way, and none any more
+  }
   s.last = { ...last, inbox: [], taken: [], spent: 0 };
 }
 

@@ -1,4 +1,4 @@
-import { condition, getExternalWorkflowHandle, log, setHandler } from '@temporalio/workflow';
+import { condition, getExternalWorkflowHandle, log, patched, setHandler } from '@temporalio/workflow';
 import { taskWorkflowId } from '../src/core/paths.ts';
 import type { Note } from '../src/shapes/call.ts';
 import type { JobState } from '../src/shapes/job.ts';
@@ -16,7 +16,7 @@ export type Tasks = {
   end(): Promise<void>;
 };
 
-/** Registers the doors by which tasks tell of their start and end. `tell` gets each note for the model, once. */
+/** Registers the doors by which tasks tell of their start and end. `tell` gets each note for the model, once; none of a task of whose end it knows. */
 export function listenToTasks(job: string, s: JobState, tell: (note: Note) => void): Tasks {
   let ending = false;
   setHandler(taskStarted, (entry) => {
@@ -28,7 +28,8 @@ export function listenToTasks(job: string, s: JobState, tell: (note: Note) => vo
     entry.status = status;
     entry.endedAt = Date.now();
     // What the job ends itself is no news for its model, as long as the job is not opened again.
-    if (ending && status === 'stopped') entry.untold = note;
+    if (entry.told && patched('told-task')) delete entry.told;
+    else if (ending && status === 'stopped') entry.untold = note;
     else tell(note);
     forget();
   });

@@ -4,6 +4,7 @@ import {
   condition,
   getExternalWorkflowHandle,
   isCancellation,
+  patched,
   sleep,
   workflowInfo,
 } from '@temporalio/workflow';
@@ -49,8 +50,9 @@ export async function turn(input: TurnInput): Promise<TurnResult> {
 /** One model call and what its result means; a value ends the turn. */
 async function think(input: TurnInput, s: TurnState, box: Box): Promise<TurnResult | undefined> {
   if (s.step >= (input.limits.steps ?? Infinity)) return { kind: 'stopped', why: 'steps', state: s };
-  const append = [...s.inbox];
   const open = s.open;
+  const told = toldBy(s);
+  const append = s.inbox.filter((note) => !told.includes(note.id));
   box.model = new CancellationScope();
   const result = await box.model
     .run(() =>
@@ -74,7 +76,7 @@ async function think(input: TurnInput, s: TurnState, box: Box): Promise<TurnResu
     .finally(() => {
       box.model = undefined;
     });
-  take(s, append, result);
+  take(s, append, told, result);
   switch (result.kind) {
     case 'calls':
       s.step += 1;
@@ -123,15 +125,21 @@ function overBudget(need: number, left: number): string {
   return `The next request may cost up to ${dollars(need)}, and ${dollars(Math.max(0, left))} is left.`;
 }
 
-/** Moves what the model now has out of the turn's hands: results, notes, read files, money. */
-function take(s: TurnState, append: TurnState['inbox'], result: ModelResult): void {
+/** Tasks of whose end the results of the open step tell, sealed with the next request: no note has to. */
+function toldBy(s: TurnState): string[] {
+  const told = Object.values(s.open?.done ?? {}).flatMap((done) => done.told ?? []);
+  return told.length > 0 && patched('told-by-result') ? told : [];
+}
+
+/** Moves what the model now has out of the turn's hands: results, notes and what stands for them, read files, money. */
+function take(s: TurnState, append: TurnState['inbox'], told: string[], result: ModelResult): void {
   s.spent += result.spent;
   s.purse -= result.spent;
   s.head = result.head;
   s.open = undefined;
   s.after = undefined;
-  s.inbox = s.inbox.filter((note) => !append.includes(note));
-  s.taken.push(...append.map((note) => note.id));
+  s.inbox = s.inbox.filter((note) => !append.includes(note) && !told.includes(note.id));
+  s.taken.push(...append.map((note) => note.id), ...told);
   const { fresh: _folded, ...rest } = s.ctx;
   s.ctx = result.files ? { ...rest, files: result.files } : rest;
 }

@@ -73,6 +73,8 @@ export type ToolOutput = {
   failedShell?: boolean;
   /** The whole output when `content` is only part of it, already on disk. */
   spilled?: { path: string; bytes: number };
+  /** It says of this background task that and how it ended. */
+  told?: string;
   /** The call's command goes on in the background: this is the answer once somebody watches it. */
   background?: true;
 };

@@ -50,6 +50,8 @@ export type Done = {
   /** A shell really ran and really failed: its unfinished neighbours are cancelled. */
   aborts?: true;
   notes?: Note[];
+  /** Its result tells of the end of this background task: once it is in the transcript, the note of that id is none. */
+  told?: string;
   spent?: Micros;
 } & ({ result: ResultRef; dropped?: undefined } | { result?: undefined; dropped: Dropped });
 

@@ -14,6 +14,8 @@ export type TaskEntry = {
   brief: string;
   startedAt: number;
   endedAt?: number;
+  /** The result of a call has told the model of its end, which the job has not heard of yet. */
+  told?: true;
   /** Its end when the job itself brought it about: told when the job is opened again. */
   untold?: Note;
 };

@@ -28,7 +28,7 @@ const TaskOutputInput = z.strictObject({
 type TaskOutputInput = z.infer<typeof TaskOutputInput>;
 
 const description = `Says how a background command stands and what it printed so far, after it has ended or after the time limit.
-- With block: false it answers at once. You are told of every end by a <task-notification>, so wait only for what you need now.
+- With block: false it answers at once. You are told of every end by a <task-notification>, unless this tool told you of it, so wait only for what you need now.
 - The output is also a file, whose path you were given: Read and Grep work on it while it grows.`;
 
 /** Waits for a background command and shows what it printed. */
@@ -78,5 +78,5 @@ async function report(id: string, sight: TaskSight | undefined, place: TaskPlace
     lines.push('', persistedOutput({ bytes: Math.max(bytes, byteLength(start)), path: place.outputPath, head: start }));
     lines.push('', 'Its end:', tail.trimEnd());
   }
-  return { content: lines.join('\n') };
+  return { content: lines.join('\n'), ...(sight && { told: id }) };
 }

@@ -12,7 +12,7 @@ const TaskStopInput = z.strictObject({
 type TaskStopInput = z.infer<typeof TaskStopInput>;
 
 const description = `Ends a background command with all that it started.
-- What it printed stays readable in its output file. You are told of its end by a <task-notification> too.`;
+- What it printed stays readable in its output file. That is all you hear of its end: no <task-notification> follows.`;
 
 /** Ends a background command. */
 export const taskStop = defineTool<TaskStopInput>({
@@ -34,8 +34,8 @@ async function stop(id: string, io: ToolIo): Promise<ToolOutput> {
   const found = await io.shell.adopt(place.dir);
   if (found.kind === 'running') {
     await found.run.kill();
-    return { content: `Stopped ${id}.` };
+    return { content: `Stopped ${id}.`, told: id };
   }
   const sight = found.kind === 'ended' ? found : { kind: 'gone' as const };
-  return { content: `There is nothing to stop: ${id} ${taskEnding(sight).how}.` };
+  return { content: `There is nothing to stop: ${id} ${taskEnding(sight).how}.`, told: id };
 }

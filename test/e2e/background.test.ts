@@ -6,6 +6,7 @@ import { taskDir, taskWorkflowId } from '../../src/core/paths.ts';
 import { hasEnded, statOf } from '../../src/host/identity.ts';
 import type { JobConfig } from '../../src/shapes/job.ts';
 import type { ToolResultBlock } from '../../src/shapes/message.ts';
+import type { TaskEnd } from '../../src/shapes/task.ts';
 import { appears, tellPid } from '../support/appears.ts';
 import { type Rig, rig, RULES } from '../support/rig.ts';
 
@@ -46,6 +47,30 @@ beforeAll(async () => {
       {
         match: 'stop it',
         steps: [{ calls: [background(until('stop'))] }, { calls: [{ name: 'TaskStop', input: ask }] }, ...said(2)],
+      },
+      {
+        match: 'wait for it',
+        steps: [
+          { calls: [background(until('asked'))] },
+          { calls: [{ name: 'TaskOutput', input: { ...ask, timeout: 60_000 } }] },
+          ...said(2),
+        ],
+      },
+      {
+        match: 'news that come late',
+        steps: [
+          { calls: [background(until('late'))] },
+          { calls: [{ name: 'TaskOutput', input: { ...ask, timeout: 60_000 } }] },
+          ...said(2),
+        ],
+      },
+      {
+        match: 'between the two',
+        steps: [
+          { calls: [background(until('between'))] },
+          { calls: [{ name: 'TaskOutput', input: { ...ask, timeout: 60_000 } }, foreground(until('step'))] },
+          ...said(2),
+        ],
       },
       {
         match: 'too slow',
@@ -110,6 +135,18 @@ const results = async (id: string) =>
 async function idleAfter(id: string, turn: number) {
   await r.event(id, 'model.ended', (event) => event.turn === turn && event.calls.length === 0);
   expect(await r.settled(id)).toMatchObject({ status: 'idle' });
+}
+/** The job has heard of the end and begins no turn for it; in the next one there is no word of it but the result. Ends the job. */
+async function isToldOnce(id: string, status: string, result: string) {
+  await r.event(id, 'model.ended', (event) => event.calls.length === 0);
+  await expect.poll(async () => (await r.client.view(id, 30_000))?.tasks).toMatchObject([{ id: ID, status }]);
+  await r.client.send(id, 'and now?');
+  await idleAfter(id, 2);
+  expect((await results(id)).at(-1)).toBe(result);
+  expect(await notes(id)).toEqual([]);
+  expect(r.events(id).filter((event) => event.kind === 'model.ended')).toHaveLength(4);
+  expect((await conversation(id)).at(-1)).toMatchObject({ content: [{ text: 'answer 2' }] });
+  await end(id);
 }
 /** Resolves when a job that was cancelled has closed. */
 async function closed(id: string) {
@@ -192,16 +229,48 @@ describe('a background command', () => {
     expect((await r.record(id)).state.turn).toBe(1);
   });
 
-  it('is killed as a tree by TaskStop', async () => {
+  it('is told of by TaskOutput alone when that was asked for it', async () => {
+    const id = await start('wait for it, please', { stay: true });
+    await r.event(id, 'call.started', ({ name }) => name === 'TaskOutput');
+    go('asked');
+    expect(await r.event(id, 'task.ended')).toMatchObject({ status: 'completed' });
+    await isToldOnce(id, 'completed', `${ID} completed (exit code 0).\n\ndone`);
+  });
+
+  it('begins no turn when the news come after the turn that was told by TaskOutput', async () => {
+    const id = await start('news that come late, please', { stay: true });
+    await r.event(id, 'call.started', ({ name }) => name === 'TaskOutput');
+    await r.temporal.workflow.getHandle(taskWorkflowId(id, ID)).terminate('its news come by hand');
+    go('late');
+    expect(await r.settled(id)).toMatchObject({ status: 'idle' });
+    expect((await r.client.view(id))?.tasks).toMatchObject([{ id: ID, status: 'running', told: true }]);
+    const body = await r.client.store.blobs(id).put(note(id, 'completed', 'it ended'));
+    const end: TaskEnd = { id: ID, status: 'completed', note: { id: ID, kind: 'task', body } };
+    await r.temporal.workflow.getHandle(id).signal('taskEnded', end);
+    await isToldOnce(id, 'completed', `${ID} completed (exit code 0).\n\ndone`);
+  });
+
+  it('is told of once by a step that kill -9 interrupts between the result of TaskOutput and its seal', async () => {
+    const id = await start('between the two, please', { stay: true });
+    await r.event(id, 'call.started', ({ name }) => name === 'TaskOutput');
+    go('between');
+    await pidOf('step');
+    await r.event(id, 'task.ended');
+    // The note lies in the turn, whose step is open.
+    await expect.poll(async () => (await r.client.view(id))?.queue).toBe(2);
+    await r.killWorkers();
+    await r.startWorker();
+    go('step');
+    await isToldOnce(id, 'completed', 'done');
+    expect(await results(id)).toContain(`${ID} completed (exit code 0).\n\ndone`);
+  });
+
+  it('is killed as a tree by TaskStop, which is all that is told of its end', async () => {
     const id = await start('stop it, please', { stay: true });
     const pid = await pidOf('stop');
     await r.event(id, 'task.ended');
     expect(isDead(pid)).toBe(true);
-    await expect.poll(() => notes(id)).toHaveLength(1);
-    expect((await notes(id))[0]).toContain('<status>stopped</status>');
-    expect((await results(id)).at(-1)).toBe(`Stopped ${ID}.`);
-    await r.settled(id);
-    await end(id);
+    await isToldOnce(id, 'stopped', `Stopped ${ID}.`);
   });
 
   it('that ends while its turn speaks its last words is told of in that turn', async () => {

@@ -248,6 +248,34 @@ export const scenarios: Record<string, Scenario> = {
     ],
     config: free,
   },
+  'task-output': {
+    steps: [
+      { calls: [bash('until [ -e shown ]; do sleep 0.1; done', { run_in_background: true })] },
+      { calls: [bash('touch shown'), { name: 'TaskOutput', input: { task_id: 'shell-1-1-0' } }] },
+      { text: 'shown' },
+    ],
+    config: free,
+  },
+  // The news of its end come when a result has told of it and the turn is over.
+  'late-news': {
+    steps: [
+      { calls: [bash('until [ -e heard ]; do sleep 0.1; done', { run_in_background: true })] },
+      { calls: [{ name: 'TaskOutput', input: { task_id: 'shell-1-1-0', timeout: 60_000 } }] },
+      { text: 'heard' },
+    ],
+    config: (dir) => ({ ...free(dir), stay: true }),
+    async drive(r, id) {
+      await r.event(id, 'call.started', ({ name }) => name === 'TaskOutput');
+      await r.temporal.workflow.getHandle(`${id}/shell-1-1-0`).terminate('its news come by hand');
+      writeFileSync(join(r.dir, 'heard'), '');
+      await idle(r, id);
+      const note = { id: 'shell-1-1-0', kind: 'task', body: await r.client.store.blobs(id).put('it ended') };
+      const job = r.temporal.workflow.getHandle(id);
+      await job.signal('taskEnded', { id: 'shell-1-1-0', status: 'completed', note });
+      while ((await r.client.view(id))?.tasks[0]?.status !== 'completed');
+      await r.client.cancel(id);
+    },
+  },
   'idle-host': {
     steps: [{ calls: [bash('sleep 1000', { run_in_background: true })] }, { text: 'it runs' }],
     config: (dir) => ({ ...free(dir), stay: true }),
