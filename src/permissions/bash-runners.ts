@@ -1,7 +1,9 @@
 import { programName } from './bash-analysis.ts';
 import { filled, filledByXargs } from './bash-filled.ts';
+import { gitRuns } from './bash-git-runs.ts';
 import { sedMayRun } from './bash-sed.ts';
 import { codeOf, lacksCode, readsInput, scriptsOf } from './bash-shells.ts';
+import { toldRuns, type ToldRun } from './bash-told.ts';
 import { variableDoubt } from './bash-variables.ts';
 import { fromInput, type BashWord } from './bash-words.ts';
 
@@ -90,6 +92,10 @@ function look(words: Words, found: Found, { wrapped, fed }: { wrapped: boolean; 
   if (name === 'sed' && sedMayRun(fed ? [...words, fromInput] : words))
     found.unclear.push('what sed runs is not known');
   if (changesNames(name, words)) found.unclear.push(`${name} changes what names mean, or runs text`);
+  const told = name === 'git' ? gitRuns(words) : toldRuns(name, words);
+  for (const run of told) addTold(run, found, fed);
+  if (fed && /^(?:npx|pnpx|bunx|uvx)$/.test(name)) found.unclear.push(`what ${name} runs comes from an input`);
+  found.exactOnly ||= told.length > 0 && /^(?:git|fd|fdfind)$/.test(name);
   const code = codeOf(name, words);
   if (code?.kind === 'known') found.code.push(code.text);
   if (code?.kind === 'unknown') found.unclear.push(code.why);
@@ -97,6 +103,17 @@ function look(words: Words, found: Found, { wrapped, fed }: { wrapped: boolean; 
   found.beneath.push(...scripts);
   if (fed) found.fed.push(...scripts);
   found.readsCode ||= readsInput(name, words) || (!named && startsShell(name, words));
+}
+
+function addTold(run: ToldRun, found: Found, fed: boolean): void {
+  if (run.kind === 'unknown') found.unclear.push(run.why);
+  else if (run.kind === 'code') found.code.push(run.text);
+  else if (programName(run.words) === undefined) found.unclear.push('the name of a program is computed');
+  else {
+    found.beneath.push(run.words);
+    if (fed) found.fed.push(run.words);
+    look(run.words, found, { wrapped: true, fed });
+  }
 }
 
 /** Whether a program that got no command starts a shell, or runs what it reads. */
@@ -193,8 +210,6 @@ function changesNames(name: string, words: Words): boolean {
     case 'export':
     case 'readonly':
       return has(/^[-+]\w*[in]/);
-    case 'git':
-      return has(/^(?:-c|--config-env)/) && has(/alias\./);
     case 'env':
       return has(/^(?:-[a-zA-Z]*S|--s)/);
     default:
