@@ -31,7 +31,8 @@ export function coverBash(analysis: BashAnalysis, means: Means): Coverage {
   }
   for (const redirect of analysis.redirects) {
     const covered = coverRedirect(redirect, means);
-    if (covered === false) return { kind: 'open', text: `no rule allows the redirection to ${redirect.target.raw}` };
+    if (covered === false)
+      return { kind: 'open', text: `no rule allows the redirection to \`${redirect.target.raw}\`` };
     if (covered !== true) used.push(covered);
   }
   return { kind: 'covered', rules: used };
@@ -65,7 +66,7 @@ function ruleForCommand(command: BashCommand, { ctx, rules }: Means): CompiledRu
 
 function whyNot(command: BashCommand, means: Means): string {
   const hindrance = commandReads(command) && runsGit(command) ? gitHindrance(command, means) : undefined;
-  return `no rule allows ${brief(command)}${hindrance === undefined ? '' : `, and ${hindrance}`}`;
+  return `no rule allows \`${brief(command)}\`${hindrance === undefined ? '' : `, and ${hindrance}`}`;
 }
 
 function coverRedirect(redirect: BashRedirect, means: Means): CompiledRule | boolean {

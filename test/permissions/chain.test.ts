@@ -235,8 +235,8 @@ test('every decision can be read', () => {
   ];
   expect(texts).toEqual([
     'The deny rule Bash(x *) of the user settings covers it.',
-    'The permission mode is dontAsk: nobody is asked in this mode (It is not allowed as a whole: no rule allows x y.).',
-    'It is not allowed as a whole: no rule allows x y.',
+    'The permission mode is dontAsk: nobody is asked in this mode (It is not allowed as a whole: no rule allows `x y`.).',
+    'It is not allowed as a whole: no rule allows `x y`.',
     'It reads outside the working folders, and no rule allows that.',
     'ann decided so.',
   ]);
