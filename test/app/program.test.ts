@@ -187,8 +187,8 @@ test('help costs little more than node itself', () => {
     });
     return Math.min(...times);
   };
-  // Importing the client alone would make it five times as long.
-  expect(best([cli(), '--help']) / best(['-e', '0'])).toBeLessThan(2.5);
+  // Importing the client alone would make it five times as long; on a busy machine the ratio wavers.
+  expect(best([cli(), '--help']) / best(['-e', '0'])).toBeLessThan(3.5);
 });
 
 /** The compiled program. */
