@@ -68,6 +68,15 @@ function leave(key: string, name: string, content: unknown): void {
 }
 
 describe('a call of one process', () => {
+  it('keeps its result also when its folder was removed meanwhile, with the whole job', async () => {
+    const call = await own();
+    await call.claim('began');
+    rmSync(join(home, 'turns'), { recursive: true });
+    await call.result('it ended');
+    await call.release();
+    expect(await resultOf(await ledger.own(KEY, patience()))).toBe('it ended');
+  });
+
   it('is owned once, and its result is found ever after', async () => {
     const call = await own();
     expect({ dir: call.dir, owners: call.owners, previous: call.previous }).toEqual({

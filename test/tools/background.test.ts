@@ -160,12 +160,15 @@ describe('a command that reaches its time limit', () => {
 describe('TaskOutput', () => {
   it('says how a command failed', async () => {
     const { io } = await call({ command: 'echo why; exit 3', run_in_background: true });
-    expect((await ask(io.task.id)).text).toBe(`${io.task.id} failed with exit code 3.\n\nwhy`);
+    const failed = { text: `${io.task.id} failed with exit code 3.\n\nwhy`, told: io.task.id };
+    expect(await ask(io.task.id)).toMatchObject(failed);
   });
 
   it('does not wait when it is told not to', async () => {
     const { io } = await call({ command: untilGo, run_in_background: true });
-    expect((await ask(io.task.id, { block: false })).text).toMatch(/ is still running\./);
+    const running = await ask(io.task.id, { block: false });
+    expect(running.text).toMatch(/ is still running\./);
+    expect(running.told).toBeUndefined(); // the end itself is news
     go();
     await ask(io.task.id);
   });
