@@ -11,13 +11,13 @@ export type Fact = { kind: 'there'; value: unknown } | { kind: 'absent' } | { ki
 const FactFile = z.object({ sha256: z.string(), value: z.unknown() });
 
 /**
- * Writes a JSON value down; resolves when it is safe on disk.
+ * Writes a JSON value down, in a folder that is made when it is missing; resolves when it is safe on disk.
  * @throws StoreError when it cannot be written, TypeError when the value is no JSON.
  */
 export async function writeFact(path: string, value: unknown): Promise<void> {
   const json = JSON.stringify(value) as string | undefined;
   if (json === undefined) throw new TypeError(`${path} cannot be written: its value is no JSON.`);
-  await writeDurably(path, `{"sha256":"${sha256(json)}","value":${json}}\n`);
+  await writeDurably(path, `{"sha256":"${sha256(json)}","value":${json}}\n`, { folders: true });
 }
 
 /** Reads what `writeFact` has written. */

@@ -197,7 +197,6 @@ function ownedCall(
   const write = async (fact: 'claim' | 'ran' | 'result', value: unknown): Promise<void> => {
     if (released) throw new Error(`${fact} of ${dir} cannot be written: the call was given back.`);
     // Whoever removed the folder meanwhile has not undone the call: its record is made again.
-    await makeFolder(dir);
     await writeFact(join(dir, fact), value);
   };
   return {

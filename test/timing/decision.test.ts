@@ -1,7 +1,7 @@
 import { performance } from 'node:perf_hooks';
 import { expect, test } from 'vitest';
 import { decide } from '../../src/permissions/chain.ts';
-import { checkedCall, place, plainContext, rulesOf } from './support.ts';
+import { checkedCall, place, plainContext, rulesOf } from '../permissions/support.ts';
 
 const many = (make: (n: number) => string, count: number): string[] => Array.from({ length: count }, (_, n) => make(n));
 
