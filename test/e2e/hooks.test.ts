@@ -42,27 +42,11 @@ afterAll(() => r.close());
 describe('a PreToolUse hook', () => {
   const decide = (permissionDecision: string, more: object = {}) => say('PreToolUse', { permissionDecision, ...more });
 
-  it.each<[what: string, body: string, status: string]>([
-    ['that fails', 'echo boom >&2; exit 1', 'error'],
-    ['that is missing', 'exit 127', 'error'],
-    ['that dies by a signal', 'kill -KILL $$', 'error'],
-    ['that prints half a JSON', `echo '{"decision":"blo'`, 'error'],
-    ['that prints something else before its JSON', `echo hello; echo '{"decision":"block"}'`, 'ok'],
-    ['that floods', 'exec yes', 'error'],
-  ])('%s decides nothing', async (_what, body, status) => {
+  it('that prints something else before its JSON decides nothing', async () => {
     const bench = hookBench(r);
-    const id = await bench.run('one call', [bench.hook('PreToolUse', body)]);
+    const id = await bench.run('one call', [bench.hook('PreToolUse', `echo hello; echo '{"decision":"block"}'`)]);
     expect(bench.lines('out.txt')).toEqual(['ran']);
-    expect(hookEvents(r, id)).toMatchObject([{ event: 'PreToolUse', status, turn: 1, step: 1, index: 0 }]);
-  });
-
-  it('that hangs is killed after its time and decides nothing', async () => {
-    const bench = hookBench(r);
-    const id = await bench.run('one call', [
-      bench.hook('PreToolUse', `${decide('deny')}\nsleep 1000`, { timeout: 0.5 }),
-    ]);
-    expect(bench.lines('out.txt')).toEqual(['ran']);
-    expect(hookEvents(r, id)).toMatchObject([{ status: 'timeout' }]);
+    expect(hookEvents(r, id)).toMatchObject([{ event: 'PreToolUse', status: 'ok', turn: 1, step: 1, index: 0 }]);
   });
 
   it('that must work blocks when it does not', async () => {
