@@ -68,6 +68,8 @@ export async function runWorker(env: Env, log: (line: string) => void): Promise<
       ...(namespace === undefined ? {} : { namespace }),
       activities: createActivities(hosts),
       maxConcurrentActivityTaskExecutions: ACTIVITIES,
+      activityTaskPollerBehavior: { type: 'autoscaling', initial: 2 },
+      workflowTaskPollerBehavior: { type: 'autoscaling', initial: 2 },
       maxHeartbeatThrottleInterval: '1s',
       shutdownGraceTime: '10s',
       shutdownForceTime: '30s',

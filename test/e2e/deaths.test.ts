@@ -11,7 +11,7 @@ import { MARK } from '../../src/host/kill-tree.ts';
 const SILENT_MS = 2_000;
 /** A worker that has waited so long for a command is none that the command kills. */
 const PROVEN_MS = 200;
-const DEATHS = Number(process.env['NIGHTSHIFT_DEATHS'] ?? 6);
+const DEATHS = Number(process.env['NIGHTSHIFT_DEATHS'] ?? 9);
 const WORKERS = 3;
 /** The server may hand a task to a worker that does not answer several times, each for a heartbeat time-out. */
 const LIMIT_MS = 300_000;

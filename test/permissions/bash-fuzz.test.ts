@@ -9,7 +9,7 @@ import { createBash } from './real-bash.ts';
 import { checkedCall, contextAt } from './support.ts';
 
 /** How many commands are made up; the long run takes 200,000. */
-const count = Number(process.env['NIGHTSHIFT_FUZZ'] ?? 1000);
+const count = Number(process.env['NIGHTSHIFT_FUZZ'] ?? 1500);
 const seed = Number(process.env['NIGHTSHIFT_FUZZ_SEED'] ?? 20_261_130);
 const batch = 100;
 

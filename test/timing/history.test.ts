@@ -5,7 +5,7 @@ import { turnId } from '../../src/core/paths.ts';
 import { type Rig, rig, RULES } from '../support/rig.ts';
 import { stepCosts } from '../support/step-costs.ts';
 
-const STEPS = 200;
+const STEPS = 150;
 let r: Rig;
 
 beforeAll(async () => {
