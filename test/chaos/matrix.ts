@@ -19,10 +19,7 @@ export type MatrixOptions = {
   say: (line: string) => void;
 };
 
-type Task = { cell: string; victim: Victim; afterMs?: number; play: (stage: Stage) => Promise<Verdict> };
-
-/** The longest that a kill at a random time waits after the start of a job, in ms. */
-const LATEST_MS = 4_000;
+type Task = { cell: string; victim: Victim; play: (stage: Stage) => Promise<{ verdict: Verdict; afterMs?: number }> };
 
 /** Plays every named moment, and kills at random times, and says what became of each job. */
 export async function playMatrix(options: MatrixOptions): Promise<Round[]> {
@@ -49,13 +46,12 @@ export async function playMatrix(options: MatrixOptions): Promise<Round[]> {
   return rounds;
 }
 
-async function play(stage: Stage, { cell, victim, afterMs, play }: Task): Promise<Round> {
+async function play(stage: Stage, { cell, victim, play }: Task): Promise<Round> {
   const begun = performance.now();
-  const place = { cell, victim, ...(afterMs === undefined ? {} : { afterMs }) };
+  const place = { cell, victim };
   const ms = (): number => Math.round(performance.now() - begun);
   try {
-    const verdict = await play(stage);
-    return { ...place, ms: ms(), verdict };
+    return { ...place, ...(await play(stage)), ms: ms() };
   } catch (error) {
     return { ...place, ms: ms(), stuck: error instanceof Error ? error.message : String(error) };
   }
@@ -69,20 +65,15 @@ function tasksOf({ rounds, times, cells, seed }: MatrixOptions): Task[] {
       Array.from({ length: times }, (): Task => ({
         cell: cell.name,
         victim,
-        play: (stage) => playCell(stage, cell, victim),
+        play: async (stage) => ({ verdict: await playCell(stage, cell, victim) }),
       })),
     ),
   );
   const random = (Object.keys(WORKLOADS) as WorkloadName[]).flatMap((name) =>
     VICTIMS.flatMap((victim) =>
       Array.from({ length: rounds }, (): Task => {
-        const afterMs = Math.floor(roll() * LATEST_MS);
-        return {
-          cell: `${name}: at any time`,
-          victim,
-          afterMs,
-          play: (stage) => playRandom(stage, name, victim, afterMs),
-        };
+        const share = roll();
+        return { cell: `${name}: at any time`, victim, play: (stage) => playRandom(stage, name, victim, share) };
       }),
     ),
   );

@@ -30,20 +30,42 @@ export async function playCell(stage: Stage, cell: Cell, victim: Victim): Promis
   return judgeRound(scene, workload, cell.status ?? 'done', before);
 }
 
-/** Kills the victim so many ms after the start, wherever the job is then. */
-export async function playRandom(stage: Stage, name: WorkloadName, victim: Victim, afterMs: number): Promise<Verdict> {
+/** How long a job may last before the latest kill at a random time, in ms. */
+const LATEST_MS = 4_000;
+
+/**
+ * Kills the victim at a share (0 to 1) of the job's time, wherever it is then, and says after how many ms that was. A job
+ * that ends before its kill has shown how long it lasts: another one is killed at that share of its time.
+ */
+export async function playRandom(
+  stage: Stage,
+  name: WorkloadName,
+  victim: Victim,
+  share: number,
+): Promise<{ verdict: Verdict; afterMs: number }> {
   const workload: Workload = WORKLOADS[name];
   const { status = 'done', help } = UNATTENDED[name];
   stage.disarm();
-  await stage.revive();
-  const before = stage.rig.model.requests().length;
-  const scene: Scene = { stage, ...(await stage.start(workload)) };
-  const helped = persist(() => help?.(scene));
-  await new Promise((resolve) => setTimeout(resolve, afterMs));
-  await stage.kill(victim);
-  await stage.revive();
-  await helped;
-  return judgeRound(scene, workload, status, before);
+  let afterMs = share * LATEST_MS;
+  for (;;) {
+    await stage.revive();
+    const before = stage.rig.model.requests().length;
+    const scene: Scene = { stage, ...(await stage.start(workload)) };
+    const begun = performance.now();
+    const helped = persist(() => help?.(scene));
+    const ended = stage.rig.settled(scene.id).then(() => performance.now() - begun);
+    const lasted = await Promise.race([ended, new Promise<void>((resolve) => setTimeout(resolve, afterMs))]);
+    if (lasted !== undefined) {
+      await helped;
+      afterMs = share * lasted;
+      continue;
+    }
+    ended.catch(() => undefined); // the judge waits for it, and says so
+    await stage.kill(victim);
+    await stage.revive();
+    await helped;
+    return { verdict: await judgeRound(scene, workload, status, before), afterMs: Math.round(afterMs) };
+  }
 }
 
 async function judgeRound(
