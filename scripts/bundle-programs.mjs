@@ -11,8 +11,9 @@ const PROGRAMS = [
   'src/app/service/keeper-main.js',
 ];
 
-/** These find files beside them, or hold native code; one copy of protobufjs has to do for the SDK and for us. */
-const LEFT_OUTSIDE = [/^@temporalio\//, /^@vscode\/ripgrep/, 'protobufjs', /\.node$/];
+/** These stay outside, as they find files beside them or hold native code; one protobufjs has to do for the SDK and for us. */
+const COMMON_JS = [/^@temporalio\//, /^protobufjs/];
+const MODULES = [/^@vscode\/ripgrep/, /\.node$/];
 
 /**
  * Puts each program and what it imports into a few files below `programs/`: to find and read more than a thousand
@@ -22,8 +23,8 @@ export async function bundlePrograms(dist) {
   const bundle = await rolldown({
     input: Object.fromEntries(PROGRAMS.map((path) => [nameOf(path), join(dist, path)])),
     platform: 'node',
-    external: LEFT_OUTSIDE,
-    plugins: [keepsItsPlace(dist)],
+    external: (id, importer) => isAny(MODULES, id) || (isAny(COMMON_JS, id) && isRequired(importer)),
+    plugins: [keepsItsPlace(dist), required()],
     // Some packages have code for Node that only Node's own loader can follow.
     resolve: { mainFields: ['module', 'main'], conditionNames: ['node', 'import', 'default'] },
     onLog: (level, log, handle) => log.code !== 'INEFFECTIVE_DYNAMIC_IMPORT' && handle(level, log),
@@ -37,6 +38,20 @@ export async function bundlePrograms(dist) {
     writeFileSync(join(dist, path), `${shebang}import '${up}programs/${nameOf(path)}.js';\n`);
   }
 }
+
+const REQUIRED = '\0required:';
+const isAny = (patterns, id) => patterns.some((pattern) => pattern.test(id));
+const isRequired = (id) => id?.startsWith(REQUIRED) ?? false;
+
+/** To `import` CommonJS, Node reads all of it twice, first for the names in it; to `require` it, once. */
+const required = () => ({
+  name: 'required',
+  resolveId: (id, importer) => (isAny(COMMON_JS, id) && !isRequired(importer) ? `${REQUIRED}${id}` : undefined),
+  load: (id) =>
+    isRequired(id)
+      ? { code: `module.exports = require(${JSON.stringify(id.slice(REQUIRED.length))});`, moduleType: 'js' }
+      : undefined,
+});
 
 const nameOf = (path) => path.split('/').at(-1).replace(/\.js$/, '');
 
