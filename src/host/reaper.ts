@@ -9,7 +9,7 @@ import {
 } from '../core/paths.ts';
 import { readFact } from './fact.ts';
 import { killTree } from './kill-tree.ts';
-import { hasLivingOwner, isOwned } from './ledger.ts';
+import { hasLivingOwner, isOwned } from './owners.ts';
 import { liveMarks } from './live-marks.ts';
 import { adopt } from './supervisor.ts';
 
