@@ -23,6 +23,8 @@ export interface Check {
 type Outcome = Omit<Check, 'name'>;
 
 const LEAST_NODE = [20, 20] as const;
+/** The first git that can be told not to take any folder with the right files for a repository (`safe.bareRepository`). */
+const LEAST_GIT = [2, 38] as const;
 
 /** Everything that a service and its jobs stand on, in the order in which it is needed. Looks only. */
 export function doctorChecks(env: Env): Promise<Check[]> {
@@ -34,7 +36,7 @@ export function doctorChecks(env: Env): Promise<Check[]> {
     ['worker', () => workerCheck(env)],
     ['credentials', () => credentialsCheck(env)],
     ['ripgrep', ripgrepCheck],
-    ['git', () => programCheck('git', ['--version'], 'apt-get install git', env)],
+    ['git', async () => gitCheck(await firstLine('git', ['--version'], env))],
     ['bash', () => programCheck('/bin/bash', ['--version'], 'apt-get install bash', env)],
     ['setsid', () => programCheck('setsid', ['--version'], 'apt-get install util-linux', env)],
     ['sandbox', () => fine('none in force: commands run with all the rights of this user')],
@@ -52,11 +54,24 @@ export function doctorChecks(env: Env): Promise<Check[]> {
 
 /** Whether a version of Node is new enough. */
 export function nodeCheck(version: string): Outcome {
-  const [major = 0, minor = 0] = version.split('.').map(Number);
-  const enough = major > LEAST_NODE[0] || (major === LEAST_NODE[0] && minor >= LEAST_NODE[1]);
-  return enough
+  return isAtLeast(version, LEAST_NODE)
     ? fine(version)
     : wrong(`${version}, but ${LEAST_NODE.join('.')} is needed`, 'nvm install 22 && nvm use 22');
+}
+
+/** Whether the git that said this is there, and new enough to be kept from running what a job wrote. */
+export function gitCheck(said: string | undefined): Outcome {
+  if (said === undefined) return wrong('git does not run', 'apt-get install git');
+  if (isAtLeast(/\d+\.\d+/.exec(said)?.[0] ?? '', LEAST_GIT)) return fine(said);
+  return wrong(
+    `${said}, but ${LEAST_GIT.join('.')} is needed: an older one takes files that a job wrote for its own configuration`,
+    'apt-get update && apt-get install git   # an old system has a newer one in its backports',
+  );
+}
+
+function isAtLeast(version: string, [least, leastMinor]: readonly [number, number]): boolean {
+  const [major = 0, minor = 0] = version.split('.').map(Number);
+  return major > least || (major === least && minor >= leastMinor);
 }
 
 async function homeCheck(env: Env): Promise<Outcome> {

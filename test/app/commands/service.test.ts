@@ -6,7 +6,7 @@ import { status, statusText } from '../../../src/app/commands/status.ts';
 import { up } from '../../../src/app/commands/up.ts';
 import type { Env } from '../../../src/app/io.ts';
 import type { Check } from '../../../src/app/service/doctor-checks.ts';
-import { nodeCheck } from '../../../src/app/service/doctor-checks.ts';
+import { gitCheck, nodeCheck } from '../../../src/app/service/doctor-checks.ts';
 import { openHome } from '../../../src/app/service/home.ts';
 import type { ServiceStatus } from '../../../src/app/service/service-status.ts';
 import { captureIo } from '../../support/capture-io.ts';
@@ -141,6 +141,18 @@ test('doctor knows which Node is too old', () => {
   expect(nodeCheck('18.19.1')).toMatchObject({ ok: false, found: '18.19.1, but 20.20 is needed' });
   expect(nodeCheck('20.19.9').ok).toBe(false);
   expect(['20.20.0', '22.0.0', '24.1.0'].every((version) => nodeCheck(version).ok)).toBe(true);
+});
+
+test('doctor knows which git is missing, too old, or good enough', () => {
+  expect(gitCheck(undefined)).toEqual({ ok: false, found: 'git does not run', fix: 'apt-get install git' });
+  expect(gitCheck('git version 2.37.7')).toMatchObject({
+    ok: false,
+    found: expect.stringContaining('2.37.7, but 2.38 is needed'),
+    fix: expect.stringContaining('apt-get install git'),
+  });
+  expect(gitCheck('something else').ok).toBe(false);
+  const enough = ['git version 2.38.0', 'git version 2.39.5 (Apple Git-154)', 'git version 3.0.1'];
+  expect(enough.every((said) => gitCheck(said).ok)).toBe(true);
 });
 
 test('doctor for people shows each check on a line and each fix below it', async () => {
