@@ -111,11 +111,7 @@ export class JobClient {
         const look = async (id: string) => (await client.workflow.getHandle(id).describe()).raw;
         const job = await look(info.id);
         const children = (job.pendingChildren ?? []).flatMap(({ workflowId }) => workflowId ?? []);
-        const all = [job, ...(await Promise.all(children.map(look)))];
-        return troubleOf(
-          all.flatMap(({ pendingActivities }) => pendingActivities ?? []),
-          this.#now(),
-        );
+        return troubleOf([job, ...(await Promise.all(children.map(look)))], this.#now());
       });
     } catch (error) {
       if (isNotFound(error)) return undefined;

@@ -27,12 +27,21 @@ const GOES_ON_AFTER = 10_000;
 /** A worker takes up a step at once; after so long there is none, in ms. */
 const TAKEN_WITHIN = 15_000;
 const UNTAKEN = 'no worker takes up its next step: nightshift status';
+const UNDECIDED =
+  'the worker fails to work out its next step, as when the job was begun by another version: nightshift up says so, the log of the worker why';
 
-/** The worst of what these steps of a job have; `undefined` when all go on. `now` in milliseconds since the epoch. */
-export function troubleOf(steps: readonly PendingStep[], now: number): Trouble | undefined {
-  return steps
-    .flatMap((step) => troubleOfOne(step, now) ?? [])
-    .reduce<Trouble | undefined>((worst, one) => (worst && worst.attempts >= one.attempts ? worst : one), undefined);
+/** What a workflow of a job waits for, as the server describes it: steps, and a worker that works out the next ones. */
+export type Pendings = { pendingActivities?: PendingStep[] | null; pendingWorkflowTask?: PendingDecision | null };
+type PendingDecision = Omit<NonNullable<Description['pendingWorkflowTask']>, 'state'> & { state?: number | null };
+
+/** The worst of what these workflows of a job have; `undefined` when all go on. `now` in milliseconds since the epoch. */
+export function troubleOf(workflows: readonly Pendings[], now: number): Trouble | undefined {
+  return workflows
+    .flatMap(({ pendingActivities, pendingWorkflowTask }) => [
+      ...(pendingActivities ?? []).map((step) => troubleOfStep(step, now)),
+      pendingWorkflowTask ? troubleOfDecision(pendingWorkflowTask, now) : undefined,
+    ])
+    .reduce((worst, one) => (one === undefined || (worst && worst.attempts >= one.attempts) ? worst : one), undefined);
 }
 
 /** A trouble for people, in one line; a time may also be ISO 8601. */
@@ -46,7 +55,14 @@ export function troubleText(
   return `stuck: ${oneLine(text)} (${many(attempts, 'try', 'tries')}, ${again}; once mended it goes on by itself)`;
 }
 
-function troubleOfOne(step: PendingStep, now: number): Trouble | undefined {
+function troubleOfDecision({ state, scheduledTime, attempt }: PendingDecision, now: number): Trouble | undefined {
+  const tries = attempt ?? 1;
+  if (tries > TRIES) return { text: UNDECIDED, attempts: tries - 1, next: null };
+  const due = msOf(scheduledTime) ?? now;
+  return state === WAITS && due < now - TAKEN_WITHIN ? { text: UNTAKEN, attempts: 0, next: null } : undefined;
+}
+
+function troubleOfStep(step: PendingStep, now: number): Trouble | undefined {
   const { state } = step;
   const attempt = step.attempt ?? 1;
   const failure = step.lastFailure;

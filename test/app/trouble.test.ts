@@ -1,5 +1,10 @@
 import { expect, test } from 'vitest';
-import { type PendingStep, troubleOf, troubleText } from '../../src/app/trouble.ts';
+import {
+  type Pendings,
+  type PendingStep,
+  troubleOf as troubleOfWorkflows,
+  troubleText,
+} from '../../src/app/trouble.ts';
 
 const now = 1_700_000_000_000;
 // The server's numbers for what waits for a worker and what one has.
@@ -10,6 +15,8 @@ const at = (ms: number): PendingStep['scheduledTime'] =>
 const failed = { message: 'the disk is full', applicationFailureInfo: {} };
 const died = { message: 'activity Heartbeat timeout', timeoutFailureInfo: {} };
 const step = (some: PendingStep): PendingStep => ({ state: waits, attempt: 1, scheduledTime: at(now), ...some });
+
+const troubleOf = (steps: PendingStep[], at: number) => troubleOfWorkflows([{ pendingActivities: steps }], at);
 
 test('a step that fails again and again is trouble until it runs for a while', () => {
   const again = step({ attempt: 4, lastFailure: failed, nextAttemptScheduleTime: at(now + 8_000) });
@@ -33,6 +40,16 @@ test('the death of a worker is no trouble; that no worker is left is', () => {
     text: expect.stringContaining('no worker takes up its next step'),
     attempts: 0,
   });
+});
+
+test('a workflow that fails under the code of its worker is trouble, and so is one that no worker takes up', () => {
+  const decision = (some: Pendings['pendingWorkflowTask']) =>
+    troubleOfWorkflows([{}, { pendingWorkflowTask: { state: runs, scheduledTime: at(now - 60_000), ...some } }], now);
+  expect(decision({ attempt: 1 })).toBeUndefined();
+  expect(decision({ attempt: 2 })).toBeUndefined();
+  expect(decision({ attempt: 5 })).toMatchObject({ text: expect.stringContaining('another version'), attempts: 4 });
+  expect(decision({ state: waits })).toMatchObject({ text: expect.stringContaining('no worker'), attempts: 0 });
+  expect(decision({ state: waits, scheduledTime: at(now - 1_000) })).toBeUndefined();
 });
 
 test('of several troubles the one that was tried most often is told', () => {

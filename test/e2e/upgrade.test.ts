@@ -55,6 +55,7 @@ beforeAll(async () => {
           match: 'two steps',
           steps: [{ calls: [waitFor('two')] }, { calls: [waitFor('three')] }, { text: 'two steps' }],
         },
+        { match: 'held up', steps: [{ calls: [waitFor('four')] }, { text: 'went on' }] },
         { match: 'a question', steps: [{ calls: [bash('echo asked >> asked.txt')] }, { text: 'asked' }] },
       ],
     },
@@ -171,14 +172,20 @@ describe('up with another build', () => {
 
   it('says what can not go on when the service was down meanwhile, and the build before mends it', async () => {
     const { worker } = await status();
+    await start('held', 'held up', '--allow', 'Bash');
+    await executing('held', 1);
     await nightshift(packages.alike, 'down', '--now');
     const end = await nightshift(packages.changed, 'up');
     expect(end.code).toBe(1);
     expect(end.err).toContain('asking');
     expect(end.err).toContain(`put build ${worker!.build} back`);
+    writeFileSync(join(work, 'four'), '');
+    const listed = async (): Promise<string> => (await nightshift(packages.changed, 'ls')).out;
+    await expect.poll(listed, { timeout: 60_000 }).toMatch(/held is stuck: .*another version.*nightshift up/);
     await nightshift(packages.changed, 'down', '--now');
     const again = await nightshift(packages.alike, 'up');
     expect(again, again.err).toMatchObject({ code: 0 });
+    expect(await result('held')).toMatchObject({ code: 0, out: 'went on\n' });
     await nightshift(packages.alike, 'allow', 'asking:1');
     expect(await result('asking')).toMatchObject({ code: 0, out: 'asked\n' });
     expect(readFileSync(join(work, 'asked.txt'), 'utf8')).toBe('asked\n');
@@ -199,6 +206,6 @@ describe('up with another build', () => {
     expect(await ended).toEqual([0, null]);
     writeFileSync(join(work, 'three'), '');
     expect(await result('renewed')).toMatchObject({ code: 0, out: 'two steps\n' });
-    expect(journal()).toBe('one\ntwo\nthree\n');
+    expect(journal()).toBe('one\nfour\ntwo\nthree\n');
   });
 });
