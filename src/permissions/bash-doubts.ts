@@ -1,6 +1,6 @@
 import type { ArithmeticWord, ParameterExpansionPart, TestBinaryExpression, TestUnaryExpression, Word } from 'unbash';
 import { programName } from './bash-analysis.ts';
-import { variableDoubt } from './bash-variables.ts';
+import { isLoopVariable, isSafeVariable, variableDoubt } from './bash-variables.ts';
 import type { BashWord } from './bash-words.ts';
 
 /** Why an expansion may do more than put in a value: bash evaluates indexes, offsets and indirect names as arithmetic, which runs substitutions. */
@@ -67,6 +67,7 @@ export function namesDoubt(words: readonly BashWord[]): string | undefined {
   const name = programName(words);
   if (name === undefined || !takesNames.has(name)) return undefined;
   const args = words.slice(1);
+  if (name === 'printf' && printfSets(args)) return 'printf sets a variable';
   for (const [i, word] of args.entries()) {
     const before = args[i - 1]?.value ?? '';
     const option = behindOption.get(name);
@@ -76,6 +77,25 @@ export function namesDoubt(words: readonly BashWord[]): string | undefined {
     if (doubt !== undefined) return `${name}: ${doubt}`;
   }
   return undefined;
+}
+
+/** Whether `printf` gives a variable a value that may change what other programs do: by `-v`, or by `%n` in its format. */
+function printfSets([first, ...rest]: readonly BashWord[]): boolean {
+  if (first === undefined) return false;
+  const text = first.splits ? undefined : first.value;
+  if (text === '--') return printfSets(rest);
+  if (text?.startsWith('-v')) return !isIdle(text.slice(2) || rest[0]?.value);
+  return (text === undefined || printfCounts(text)) && rest.some((word) => !isIdle(word.value));
+}
+
+/** Whether a format of `printf` holds `%n`, which puts the number of characters so far into the variable of its argument. */
+export function printfCounts(format: string): boolean {
+  return /%[^%A-Za-z(]*[hlLjztq]*n/.test(format.replaceAll('%%', ''));
+}
+
+/** Whether a text is no name of a variable, or of one that changes nothing. */
+function isIdle(text: string | undefined): boolean {
+  return text !== undefined && (!/^[A-Za-z_]/.test(text) || isLoopVariable(text) || isSafeVariable(text));
 }
 
 /** A word may be a name, a name with an index, and each with a value behind it; an option may have its name attached. */

@@ -110,7 +110,8 @@ function readerFiles(name: string, words: Words, { pattern, here }: { pattern?: 
   return uses;
 }
 
-function isRecursive(name: string, words: Words): boolean {
+/** Whether a program of grep's kind goes through folders. */
+export function isRecursive(name: string, words: Words): boolean {
   return name.endsWith('grep') && hasOption(words, 'rR', ['recursive', 'dereference-recursive']);
 }
 

@@ -1,4 +1,5 @@
 import { programName } from './bash-analysis.ts';
+import { printfCounts } from './bash-doubts.ts';
 import { gitReads } from './bash-git.ts';
 import { sedScriptIsPlain } from './bash-sed.ts';
 import type { BashWord } from './bash-words.ts';
@@ -11,6 +12,21 @@ const harmless = new Set(
     ' ',
   ),
 );
+
+/** Programs that may be asked for their version. */
+const versioned = new Set(
+  'node npm pnpm yarn python python3 pip pip3 go cargo rustc ruby java gcc make bash docker-compose'.split(' '),
+);
+
+const isVersion = (args: readonly string[]): boolean => args.length === 1 && /^(?:--version|-V)$/.test(args[0]!);
+
+/**
+ * Whether a program is asked for its version. It may be one of a version manager that starts what a file of the folder
+ * names, as rustup does with `rust-toolchain.toml`.
+ */
+export function asksVersion(words: Words): boolean {
+  return versioned.has(programName(words) ?? '');
+}
 
 /** Programs that change nothing with these arguments, all of them known text. */
 const checked: ReadonlyMap<string, (args: readonly string[]) => boolean> = new Map([
@@ -66,6 +82,8 @@ const checked: ReadonlyMap<string, (args: readonly string[]) => boolean> = new M
   [
     'jq',
     (args: readonly string[]) =>
+      // A filter may read further files by these.
+      !args.some((arg) => /\b(?:import|include|modulemeta)\b/.test(arg)) &&
       optionsWithin(
         args,
         /^(?:-[ncrjaSCMesR]+|--(?:null-input|compact-output|raw-output|join-output|ascii-output|sort-keys|color-output|monochrome-output|exit-status|slurp|raw-input|tab|arg|argjson|args|jsonargs)|--indent)$/,
@@ -82,27 +100,7 @@ const checked: ReadonlyMap<string, (args: readonly string[]) => boolean> = new M
     (args: readonly string[]) => /^(?:ps|images|logs|inspect|version|info|top|port|diff|history)$/.test(args[0] ?? ''),
   ],
   ['command', (args: readonly string[]) => /^-p?[vV]$/.test(args[0] ?? '')],
-  ...[
-    'node',
-    'npm',
-    'pnpm',
-    'yarn',
-    'python',
-    'python3',
-    'pip',
-    'pip3',
-    'go',
-    'cargo',
-    'rustc',
-    'ruby',
-    'java',
-    'gcc',
-    'make',
-    'bash',
-    'docker-compose',
-  ].map(
-    (name) => [name, (args: readonly string[]) => args.length === 1 && /^(?:--version|-V)$/.test(args[0]!)] as const,
-  ),
+  ...[...versioned].map((name) => [name, isVersion] as const),
 ]);
 
 /** Whether a program, known by its bare name, changes nothing and runs nothing else. `appended`: unknown arguments follow. */
@@ -113,7 +111,7 @@ export function programReads(words: Words, appended: boolean): boolean {
   if (appended) return false;
   if (name === 'git') return gitReads(words);
   const args = words.slice(1).map((word) => (word.splits ? undefined : word.value));
-  if (name === 'printf') return args[0] !== undefined && !args[0].startsWith('-');
+  if (name === 'printf') return args[0] !== undefined && !args[0].startsWith('-') && !printfCounts(args[0]);
   if (name === 'test' || name === '[') return !words.some((word) => word.splits) && testReads(args);
   return !args.includes(undefined) && (checked.get(name)?.(args as string[]) ?? false);
 }

@@ -1,6 +1,7 @@
 import { programName, programOf, type BashAnalysis, type BashCommand, type BashRedirect } from './bash-analysis.ts';
 import { commandFiles, namesNoFiles } from './bash-files.ts';
 import { gitPaths } from './bash-git.ts';
+import { asksVersion } from './bash-programs.ts';
 import { foldersOf, placeOf, type Place } from './bash-paths.ts';
 import { opensNetwork, opensNoFile } from './bash-redirects.ts';
 import type { PermissionContext } from './call.ts';
@@ -18,11 +19,19 @@ export function readsWithin(command: BashCommand, reach: Reach): boolean {
   const name = programName(words);
   if (name === 'cd') return walksWithin(command, reach);
   if (name === 'git') return gitHindrance(command, reach) === undefined;
-  if (namesNoFiles(words)) return true;
+  if (asksVersion(words) && reach.ctx.untrusted) return false;
+  if (namesNoFiles(words)) return listsWithin(command, reach);
   if (command.layers.some((layer) => programName(layer) === 'xargs')) return false;
   return commandFiles(command).every(({ word, use }) =>
     mayRead(placeOf(word, command.folders, reach.ctx), use === 'search' ? 'search' : 'read', reach),
   );
+}
+
+/** Whether the wildcards of a command find names only where it may look. */
+function listsWithin(command: BashCommand, reach: Reach): boolean {
+  return programOf(command)
+    .filter((word) => word.pieces.some((piece) => piece.kind === 'glob'))
+    .every((word) => mayRead(placeOf(word, command.folders, reach.ctx), 'search', reach));
 }
 
 /**

@@ -1,5 +1,6 @@
 import type { BashAnalysis } from './bash-analysis.ts';
 import { commandFiles } from './bash-files.ts';
+import { findsCovered, openedBy, type Opened } from './bash-opened.ts';
 import { placeOf, type Place } from './bash-paths.ts';
 import { opensNoFile } from './bash-redirects.ts';
 import type { CheckedCall, PathUse, PermissionContext } from './call.ts';
@@ -8,7 +9,7 @@ import { locate } from './locate.ts';
 import { pathRuleCovers, pathRuleMayCover, type PathRule } from './path-rules.ts';
 
 /** A path that a call reads or changes, as far as it is known. */
-export type Use = { place: Place; use: PathUse['use']; text: string };
+export type Use = { place: Place; use: PathUse['use']; text: string; finds?: Opened['finds'] };
 
 /** All paths of a call: those that its tool names, and those that its command names. */
 export function usesOf(call: CheckedCall, analysis: BashAnalysis | undefined, ctx: PermissionContext): Use[] {
@@ -25,6 +26,14 @@ export function usesOf(call: CheckedCall, analysis: BashAnalysis | undefined, ct
       text: file.word.raw,
     })),
   );
+  const opened = analysis.commands.flatMap((command) =>
+    openedBy(command).map(({ word, finds }): Use => ({
+      place: placeOf(word, command.folders, ctx),
+      use: finds ? 'search' : 'read',
+      text: word.raw,
+      ...(finds && { finds }),
+    })),
+  );
   const redirects = analysis.redirects
     .filter((redirect) => !opensNoFile(redirect))
     .map((redirect): Use => ({
@@ -32,7 +41,7 @@ export function usesOf(call: CheckedCall, analysis: BashAnalysis | undefined, ct
       use: redirect.use === 'write' ? 'edit' : 'read',
       text: redirect.target.raw,
     }));
-  return [...named, ...files, ...redirects];
+  return [...named, ...files, ...opened, ...redirects];
 }
 
 /** Whether a use changes something. */
@@ -53,8 +62,11 @@ export function ruleForbidsUse(
   if (!path) return false;
   const whole = use.use === 'search' || use.use === 'tree';
   switch (use.place.kind) {
-    case 'paths':
-      return use.place.paths.some((at) => pathRuleCovers(path, locate(at, ctx), ctx, whole));
+    case 'paths': {
+      const { finds, place } = use;
+      if (place.paths.some((at) => pathRuleCovers(path, locate(at, ctx), ctx, whole))) return true;
+      return finds && place.paths.some((at) => findsCovered(path, at, finds.hidden, ctx)) ? 'maybe' : false;
+    }
     case 'below':
       return belowForbidden(path, use.place, ctx, whole);
     case 'unknown':

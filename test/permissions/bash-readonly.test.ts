@@ -46,6 +46,7 @@ const reads = [
   'rg -n TODO src',
   'jq .name package.json',
   'printf \'%s\\n\' "$X"',
+  "printf '100%%n %5.1f %(%F)T' 1 -1",
   'du -sh src',
   'ps aux',
   'sort -t, -nk2 a.txt',
@@ -127,6 +128,13 @@ const acts = [
   'date -s 0:00',
   'hostname evil',
   'printf -v X y',
+  "printf '12345%n' PATH",
+  "printf '%5s%n' x PATH",
+  "printf '%%%n' PATH",
+  "printf $'12345%n' BASH_ENV",
+  "printf '%ln' PATH",
+  'jq -n \'import "k" as $d {search: "."}; $d\'',
+  'jq \'include "m"; .a\' a.json',
   'test -v X',
   'tree -o out',
   'tree -R',
@@ -221,6 +229,10 @@ describe('a command needs no permission', () => {
     'md5sum --check list',
     'strings @list',
     'cat ~root/x',
+    'echo /etc/*',
+    'echo ../*',
+    "printf '%s\\n' ~/.*",
+    'test -e /etc/*',
   ])('and needs it when it may look elsewhere: %j', (command) => expect(bashVerdict({}, command)).toBe('ask'));
   test.each([
     'cd sub && ls',
@@ -236,11 +248,21 @@ describe('a command needs no permission', () => {
     'grep --color=never -c x a',
     'find -H .',
     'sha256sum a',
+    'echo *.ts src/*',
+    "echo '/etc/*'",
   ])('wherever it walks inside the folder: %j', (command) => expect(bashVerdict({}, command)).toBe('allow'));
   test('in every mode', () => {
     for (const mode of ['default', 'acceptEdits', 'plan', 'dontAsk', 'bypassPermissions'])
       expect(bashVerdict({ mode }, 'git status')).toBe('allow');
   });
+  test.each(['cargo --version', 'rustc -V', 'node --version', 'python3 --version', 'docker-compose --version'])(
+    'a version that a file of the folder may choose only where that is trusted: %s',
+    (command) => {
+      expect(bashVerdict({}, command)).toBe('allow');
+      expect(bashVerdict({ trusted: false }, command)).toBe('ask');
+      expect(bashVerdict({ trusted: false }, 'git --version')).toBe('allow');
+    },
+  );
   test('where additional directories and Read rules let it look', () => {
     expect(bashVerdict({ directories: ['/data'] }, 'cat /data/x')).toBe('allow');
     expect(bashVerdict({ allow: ['Read(//data/**)'] }, 'cat /data/x && cd /data/sub')).toBe('allow');

@@ -274,3 +274,19 @@ describe('files that a command names', () => {
     ['find . -name x', env, 'allow'],
   ]);
 });
+
+describe('a rule for printf', () => {
+  test.each([
+    "printf '5%n' PATH; cat a.txt",
+    'printf -v PATH 5; cat a.txt',
+    'printf -vLD_PRELOAD ./x; cat a.txt',
+    'printf "$X" PATH; cat a.txt',
+    "printf -- '%5s%n' x PATH",
+  ])('does not cover what sets a variable for others: %s', (command) =>
+    expect(bashVerdict({ allow: ['Bash(printf:*)'] }, command)).toBe('ask'),
+  );
+  test.each(["printf -v line '%s' x; cat a.txt", "printf '%d%%\\n' 5", 'printf "$x" 5'])(
+    'covers others: %s',
+    (command) => expect(bashVerdict({ allow: ['Bash(printf:*)'] }, command)).toBe('allow'),
+  );
+});
