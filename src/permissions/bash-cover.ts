@@ -5,7 +5,7 @@ import { placeOf } from './bash-paths.ts';
 import { gitHindrance, inputWithin, mixesFolders, readsWithin, runsGit, type Reach } from './bash-reach.ts';
 import { commandReads } from './bash-readonly.ts';
 import { opensNoFile } from './bash-redirects.ts';
-import { allowsCommand, oneSpace } from './bash-text.ts';
+import { allowsCommand, betweenWords } from './bash-text.ts';
 import type { CompiledRule } from './compile.ts';
 import { isWithin, locate } from './locate.ts';
 import { ruleForUse } from './uses.ts';
@@ -40,7 +40,7 @@ export function coverBash(analysis: BashAnalysis, means: Means): Coverage {
 
 /** An allow rule that is, word for word, the whole command line. */
 function exactRule(analysis: BashAnalysis, rules: readonly CompiledRule[]): CompiledRule | undefined {
-  const whole = oneSpace(analysis.command);
+  const whole = betweenWords(analysis.command);
   return rules.find((rule) => rule.command?.texts.includes(whole));
 }
 
@@ -59,7 +59,7 @@ export function needsNoRule(command: BashCommand, means: Means): boolean {
 /** The allow rule that covers a command. A pattern does not cover files that are only known when it runs: one of them may be protected. */
 function ruleForCommand(command: BashCommand, { ctx, rules }: Means): CompiledRule | undefined {
   const rule = rules.find(({ command: pattern }) => pattern !== undefined && allowsCommand(pattern, command));
-  if (!rule || rule.command?.texts.includes(oneSpace(command.source))) return rule;
+  if (!rule || rule.command?.texts.includes(betweenWords(command.source))) return rule;
   const changed = commandFiles(command).filter((file) => file.use === 'edit' || file.use === 'tree');
   return changed.some((file) => placeOf(file.word, command.folders, ctx).kind === 'unknown') ? undefined : rule;
 }

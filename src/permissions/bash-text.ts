@@ -1,6 +1,7 @@
 import { programOf, type BashCommand } from './bash-analysis.ts';
 import { gitSubcommand } from './bash-git.ts';
-import { fromInput, type BashWord } from './bash-words.ts';
+import { firstText } from './bash-options.ts';
+import { fromInput, plainWord, type BashWord } from './bash-words.ts';
 import { ANY, covers, intersects, literal, STAR, wildcard, type Pattern } from './wildcard.ts';
 
 type Words = readonly BashWord[];
@@ -14,11 +15,27 @@ export type CommandPattern = {
   assigns: boolean;
 };
 
-/** Compiles a command pattern: `*` is any text, ` *` and `:*` at the end keep a word boundary, without a star it is exact. */
-export function compileCommand(specifier: string): CommandPattern {
-  const text = oneSpace(specifier);
+/**
+ * Compiles a command pattern: `*` is any text, ` *` and `:*` at the end keep a word boundary, without a star it is exact.
+ * `exactly`: for an allow rule, which may cover no text but its own.
+ */
+export function compileCommand(specifier: string, exactly = false): CommandPattern {
+  const assigns = /^[A-Za-z_]\w*=/.test(specifier.trim());
+  if (exactly && onlyEscapes.test(specifier)) {
+    const text = betweenWords(specifier.replaceAll(/\\([\\*])/g, '$1'));
+    return { texts: [text], patterns: [{ pattern: literal(text), start: text }], assigns };
+  }
+  const text = exactly ? betweenWords(specifier) : oneSpace(specifier);
   const texts = [...new Set([text, text.replaceAll(/\\([()])/g, '$1')])];
-  return { texts, patterns: texts.flatMap(patternsOf), assigns: /^[A-Za-z_]\w*=/.test(text) };
+  return { texts, patterns: texts.flatMap(patternsOf), assigns };
+}
+
+/** A rule in which each backslash stands before a star or another one, and no star is left open, means that one text. */
+const onlyEscapes = /^(?=[\s\S]*\\)(?:[^\\*]|\\[\\*])*$/;
+
+/** A command as the specifier of a rule that covers it and no other text. */
+export function asSpecifier(command: string): string {
+  return /\*|\\[\\()]/.test(command) ? command.replaceAll(/[\\*]/g, '\\$&') : command;
 }
 
 /** `start`: the text before the first star, which rules most commands out at once. */
@@ -36,6 +53,14 @@ export function oneSpace(text: string): string {
   return text.trim().replaceAll(/[ \t]+/g, ' ');
 }
 
+/** The same with everything left as it is that stands in quotes, and as a whole where lines and comments have a say. */
+export function betweenWords(text: string): string {
+  if (/[\n#]|<</.test(text)) return text.trim();
+  return text.trim().replaceAll(quotedOrBlank, (part) => (/^[ \t]/.test(part) ? ' ' : part));
+}
+
+const quotedOrBlank = /\$'(?:[^'\\]|\\[\s\S])*'|'[^']*'|"(?:[^"\\]|\\[\s\S])*"|\\[\s\S]|[ \t]+/g;
+
 function patternCovers(pattern: CommandPattern, text: string): boolean {
   return pattern.patterns.some(({ pattern: one, start }) => text.startsWith(start) && covers(one, text));
 }
@@ -45,7 +70,13 @@ export function allowsCommand(pattern: CommandPattern, command: BashCommand): bo
   const { exact, allowed, full } = facesOf(command);
   if (exact.some((text) => pattern.texts.includes(text))) return true;
   if (command.exactOnly) return false;
+  if (command.fed.length > 0) return allowed.some((text) => coversLonger(pattern, text));
   return allowed.some((text) => patternCovers(pattern, text)) || (pattern.assigns && patternCovers(pattern, full));
+}
+
+/** Whether a pattern covers a text whatever words `xargs` puts behind it. */
+function coversLonger({ patterns }: CommandPattern, text: string): boolean {
+  return patterns.some(({ pattern }) => pattern.at(-1) === STAR && covers(pattern, `${text} `));
 }
 
 /** As written and as bash reads it, with quotes kept where a word could otherwise be taken for two. */
@@ -55,7 +86,7 @@ function allowTexts(words: Words): string[] {
 
 function quoted(word: BashWord): string {
   if (word.value === undefined || word.splits) return word.raw;
-  return /^[\w@%+=:,./~^{}!-]+$/.test(word.value) ? word.value : `'${word.value.replaceAll("'", `'\\''`)}'`;
+  return /^[\w@%+=:,./^-]+$/.test(word.value) ? word.value : `'${word.value.replaceAll("'", `'\\''`)}'`;
 }
 
 /** Whether a deny or ask pattern covers a command: `true`, `false`, or `maybe` when that depends on what is only known when it runs. */
@@ -97,6 +128,9 @@ type Faces = {
   open: readonly Words[];
 };
 
+/** Stands for words that come from an input, so that a rule must leave room for them; from the private area of Unicode. */
+const someMore = plainWord('\uE000');
+
 const known = new WeakMap<BashCommand, Faces>();
 
 function facesOf(command: BashCommand): Faces {
@@ -104,13 +138,13 @@ function facesOf(command: BashCommand): Faces {
   if (before) return before;
   const all = [...command.layers, ...command.beneath].flatMap(variants);
   const full = [...command.assignments, ...command.words].map(({ raw }) => raw).join(' ');
-  const exact = [oneSpace(full), oneSpace(command.source)];
+  const exact = [betweenWords(full), betweenWords(command.source)];
   const program = programOf(command);
   const plain = program.length > 0 && command.assignments.every((assignment) => assignment.safe);
   const faces: Faces = {
     exact,
     full,
-    allowed: plain ? allowTexts(program) : [],
+    allowed: plain ? allowTexts(command.fed.includes(program) ? [...program, someMore] : program) : [],
     forbidden: [...new Set([...all.flatMap(denyTexts), full, oneSpace(command.source)])],
     open: [
       ...all.filter((words) => words.some((word) => word.value === undefined || word.splits)),
@@ -131,7 +165,7 @@ function variants(words: Words): Words[] {
       ? words
       : [{ ...name, raw: bare, value: bare, pieces: [{ kind: 'text', text: bare }] }, ...rest];
   const found = short === words ? [words] : [words, short];
-  if (bare === 'git' && rest[0]?.raw.startsWith('-')) found.push([short[0]!, ...gitSubcommand(short)]);
+  if (bare === 'git' && rest[0] && firstText(rest[0]).startsWith('-')) found.push([short[0]!, ...gitSubcommand(short)]);
   return found;
 }
 

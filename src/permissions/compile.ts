@@ -60,7 +60,9 @@ export function compileRule(rule: Rule, list: Behavior): CompiledRule {
     list,
     bare: false,
     name,
-    ...((tool === 'Bash' || tool === 'Monitor') && !isField ? { command: compileCommand(specifier) } : {}),
+    ...((tool === 'Bash' || tool === 'Monitor') && !isField
+      ? { command: compileCommand(specifier, list === 'allow') }
+      : {}),
     ...(tool === 'Read' || tool === 'Edit' ? { path: compilePathRule(specifier, list, source) } : {}),
     ...(tool === 'WebFetch' && /^\s*domain\s*:/.test(specifier)
       ? { domain: specifier.replace(/^\s*domain\s*:\s*/, '') }

@@ -5,13 +5,15 @@ import { placeOf } from './bash-paths.ts';
 import { commandFiles } from './bash-files.ts';
 import { commandReads } from './bash-readonly.ts';
 import { opensNoFile } from './bash-redirects.ts';
+import { asSpecifier, oneSpace } from './bash-text.ts';
 import type { Rules } from '../shapes/permission.ts';
-import type { CheckedCall, PermissionContext } from './call.ts';
+import type { CheckedCall, PathUse, PermissionContext } from './call.ts';
 import { decide } from './chain.ts';
+import { mayReadCode, rulePrefix } from './rule-prefix.ts';
 import { withRules } from './rules.ts';
 import { hostOf } from './domains.ts';
 import { locate } from './locate.ts';
-import { parentPath, relativePath } from './paths.ts';
+import { isInside, parentPath, relativePath } from './paths.ts';
 
 /** Rules that one "always allow" adds at most. */
 const most = 5;
@@ -34,16 +36,12 @@ function suggest(call: CheckedCall, ctx: PermissionContext, directories: readonl
     case 'bash':
       return bashSuggestions(call.traits.command ?? '', ctx, directories);
     case 'read':
-      return unique(
-        call.traits.paths.map(({ path, use }) =>
-          readRule(use === 'search' ? path : parentPath(locate(path, ctx).path), ctx),
-        ),
-      );
+      return unique(call.traits.paths.flatMap(({ path, use }) => readRule(path, use, ctx)));
     case 'edit':
-      return unique(call.traits.paths.map(({ path }) => `Edit(${anchored(locate(path, ctx).path, ctx)})`));
+      return unique(call.traits.paths.flatMap(({ path }) => pathRule('Edit', path, ctx)));
     case 'fetch': {
       const host = url === undefined ? undefined : hostOf(url);
-      return host === undefined ? [] : [`WebFetch(domain:${host})`];
+      return host === undefined || host.includes('*') ? [] : [`WebFetch(domain:${host})`];
     }
     case 'other':
     case 'none': {
@@ -52,90 +50,88 @@ function suggest(call: CheckedCall, ctx: PermissionContext, directories: readonl
         call.tool === 'Skill' && typeof call.input === 'object' && call.input !== null && 'skill' in call.input
           ? call.input.skill
           : undefined;
-      return typeof skill === 'string' ? [`Skill(${skill} *)`] : [call.tool];
+      if (typeof skill !== 'string') return [call.tool];
+      return /^[\w@./:+-]+$/.test(skill) ? [`Skill(${skill} *)`] : [];
     }
   }
 }
 
-/** Programs whose second word says what they do. */
-const withSubcommand = new Set(
-  'git npm pnpm yarn bun deno cargo go docker podman kubectl helm gh glab terraform aws gcloud az pip pip3 uv poetry mvn gradle dotnet rails bundle composer systemctl brew apt apt-get task mix'.split(
-    ' ',
-  ),
-);
-/** Subcommands whose next word says it. */
-const withScript = new Set(['run', 'exec', 'compose', 'x', 'dlx', 'tool']);
-/** Programs that run whatever they are given: a prefix of them would allow everything. */
-const runsAnything = new Set(
-  'bash sh dash zsh ksh fish env sudo doas su xargs eval exec source . command builtin python python2 python3 node deno bun ruby perl php lua awk gawk sed find ssh npx bunx uvx pipx parallel watch setsid ionice flock strace nohup nice timeout time stdbuf osascript pwsh powershell cmd tclsh expect gdb vim vi emacs make rm curl wget busybox chroot unshare nsenter screen tmux at crontab trap'.split(
-    ' ',
-  ),
-);
-
+/** Rules for the parts of a command; for the very line, where what it runs comes from elsewhere in it. */
 function bashSuggestions(command: string, ctx: PermissionContext, directories: readonly string[]): string[] {
   const analysis = analyse(command);
   if (analysis.problem !== undefined) return [];
-  if (analysis.unclear.length > 0) return [`Bash(${command.trim()})`];
-  const commands = analysis.commands.filter(
-    (part) => part.role === 'run' && !needsNoRule(part, { ctx, rules: [], edits: false, directories }),
-  );
+  const run = analysis.commands.filter((part) => part.role === 'run');
+  const isFed = run.some(({ fed, layers }) => fed.length > 0 || layers.some(mayReadCode));
+  if (isFed && run.length === 1 && wordsOf(run[0]!) === oneSpace(command)) return [];
   const edits = analysis.redirects
     .filter((redirect) => redirect.use === 'write' && !opensNoFile(redirect))
     .flatMap((redirect) => {
       const place = placeOf(redirect.target, redirect.folders, ctx);
-      return place.kind === 'paths' ? place.paths.map((path) => `Edit(${anchored(locate(path, ctx).path, ctx)})`) : [];
+      return place.kind === 'paths' ? place.paths.flatMap((path) => pathRule('Edit', path, ctx)) : [];
     });
-  const rules = unique([...commands.flatMap((part) => rulesFor(part, ctx)), ...edits]);
+  const open = run.filter((part) => !needsNoRule(part, { ctx, rules: [], edits: false, directories }));
+  const isComputed = open.some(
+    (part) => rulePrefix(programOf(part)) === undefined && part.words.some(({ value }) => value === undefined),
+  );
+  if (isFed || isComputed || analysis.unclear.length > 0) return unique([...exactRule(command), ...edits]);
+  const parts = open.map((part) => rulesFor(part, ctx));
+  if (parts.some((rules) => rules.length === 0)) return [];
+  const rules = unique([...parts.flat(), ...edits]);
   return rules.length > most ? [] : rules;
 }
 
 /** A command that only reads elsewhere needs no rule of its own, just the folders. */
 function rulesFor(command: BashCommand, ctx: PermissionContext): string[] {
-  if (!commandReads(command) || programName(programOf(command)) === 'cd') return [ruleFor(command, ctx)];
+  if (!commandReads(command) || programName(programOf(command)) === 'cd') return ruleFor(command, ctx);
   const read = commandFiles(command).map(({ word, use }) => ({ place: placeOf(word, command.folders, ctx), use }));
   const known = read.flatMap(({ place, use }) =>
-    place.kind === 'paths'
-      ? place.paths.map((path) => readRule(use === 'search' ? path : parentPath(locate(path, ctx).path), ctx))
-      : [],
+    place.kind === 'paths' ? place.paths.flatMap((path) => readRule(path, use, ctx)) : [],
   );
-  return known.length > 0 && read.every(({ place }) => place.kind === 'paths') ? known : [ruleFor(command, ctx)];
+  return known.length > 0 && read.every(({ place }) => place.kind === 'paths') ? known : ruleFor(command, ctx);
 }
 
-function ruleFor(command: BashCommand, ctx: PermissionContext): string {
+function ruleFor(command: BashCommand, ctx: PermissionContext): string[] {
   const words = programOf(command);
-  const name = programName(words);
-  const exact = `Bash(${[...command.assignments.map(({ raw }) => raw), ...command.words.map(({ raw }) => raw)].join(' ')})`;
-  if (name === undefined || command.exactOnly || command.assignments.some(({ safe }) => !safe)) return exact;
-  if (name === 'cd') {
+  if (programName(words) === 'cd') {
     const place = words[1] ? placeOf(words[1], command.folders, ctx) : undefined;
-    return place?.kind === 'paths' && place.paths.length === 1
-      ? readRule(locate(place.paths[0]!, ctx).path, ctx)
-      : exact;
+    const folder = place?.kind === 'paths' && place.paths.length === 1 ? locate(place.paths[0]!, ctx).path : undefined;
+    if (folder !== undefined && !isWide(folder, ctx)) return pathRule('Read', folder, ctx, '/**');
   }
-  const plain = words.map((word) =>
-    word.value !== undefined && /^[\w@./:+-]+$/.test(word.raw) ? word.value : undefined,
-  );
-  const first = plain[1]?.startsWith('-') ? undefined : plain[1];
-  if (withSubcommand.has(name)) {
-    if (first === undefined) return exact;
-    const script = withScript.has(first) ? plain[2] : undefined;
-    if (withScript.has(first) && (script === undefined || script.startsWith('-'))) return exact;
-    if (first === 'exec' || first === 'x' || first === 'dlx') return exact;
-    return `Bash(${[name, first, ...(script === undefined ? [] : [script])].join(' ')}:*)`;
-  }
-  return runsAnything.has(name.replace(/^.*\//, '')) ? exact : `Bash(${name}:*)`;
+  const isOpen = !command.exactOnly && command.assignments.every(({ safe }) => safe);
+  const prefix = isOpen ? rulePrefix(words) : undefined;
+  return prefix === undefined ? exactRule(wordsOf(command)) : [`Bash(${prefix}:*)`];
 }
 
-function readRule(path: string, ctx: PermissionContext): string {
-  const pattern = anchored(locate(path, ctx).path, ctx);
-  return `Read(${pattern === '/' ? '/**' : `${pattern}/**`})`;
+const wordsOf = ({ assignments, words }: BashCommand): string =>
+  [...assignments, ...words].map(({ raw }) => raw).join(' ');
+
+/** The rule for one text alone. None where the blanks around it mean something, since a rule's are not looked at. */
+function exactRule(command: string): string[] {
+  const text = command.trim();
+  return text.endsWith('\\') ? [] : [`Bash(${asSpecifier(text)})`];
+}
+
+/** The folder of a file that was read, or what was searched. */
+function readRule(path: string, use: PathUse['use'], ctx: PermissionContext): string[] {
+  const at = locate(path, ctx).path;
+  if (use === 'search') return pathRule('Read', at, ctx, '/**');
+  const folder = parentPath(at);
+  return isWide(folder, ctx) ? pathRule('Read', at, ctx) : pathRule('Read', folder, ctx, '/**');
+}
+
+/** Whether a folder holds far more than what a job has to do with. */
+function isWide(folder: string, ctx: PermissionContext): boolean {
+  return [ctx.root, ctx.home].some((one) => isInside(one, folder) || isInside(locate(one, ctx).real, folder));
 }
 
 /** A path as a rule writes it, with everything that gitignore syntax would read otherwise taken literally. */
-function anchored(path: string, ctx: PermissionContext): string {
-  const below = ctx.cwd === ctx.root ? relativePath(path, ctx.root) : undefined;
-  const escaped = (text: string) => text.replaceAll(/[\\*?[\]!#]/g, '\\$&');
-  return below === undefined ? `/${escaped(path)}` : `/${escaped(below)}`;
+function pathRule(tool: 'Read' | 'Edit', path: string, ctx: PermissionContext, below = ''): string[] {
+  const at = locate(path, ctx).path;
+  // One pattern is one line, and blanks at its end are not looked at.
+  if (/[\r\n]/.test(at) || (below === '' && /\s$/.test(at))) return [];
+  const inside = ctx.cwd === ctx.root ? relativePath(at, ctx.root) : undefined;
+  const pattern = `/${(inside ?? at).replaceAll(/[\\*?[\]!#]/g, '\\$&')}`;
+  return [`${tool}(${pattern === '/' && below !== '' ? below : `${pattern}${below}`})`];
 }
 
 function unique(rules: readonly string[]): string[] {

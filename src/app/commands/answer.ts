@@ -159,7 +159,7 @@ function line(verb: string, one: Told): string {
 
 function ruleText({ rules, saved }: Told): string[] {
   if (rules === undefined) return [];
-  if (rules.length === 0) return ['no rule fits it, so the next one asks again'];
+  if (rules.length === 0) return ['there is no rule to keep, so the next one asks again'];
   const held = `for the rest of the job: ${rules.map(oneLine).join(', ')}`;
   if (saved === undefined) return [held];
   const { file, kept, why } = saved;
