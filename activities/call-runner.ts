@@ -57,7 +57,7 @@ export async function runCall(site: Site): Promise<ToolResult> {
   if (previous?.corrupt)
     return settled(
       site,
-      await failedCall(site, unknownText(checked, 'the record of this call is gone or damaged'), 'unknown'),
+      await failedCall(site, unknownText(checked, 'The record of this call is gone or damaged.'), 'unknown'),
     );
   if (claim !== undefined) return recover(site, checked, claim, io);
   const lost = await missingWorkspace(site);

@@ -110,7 +110,7 @@ export interface Shell {
   readOutput(
     path: string,
     limits: { headBytes: number; tailBytes: number },
-  ): Promise<{ head: string; tail: string; bytes: number }>;
+  ): Promise<{ head: string; tail: string; bytes: number; missing?: true }>;
   /** What git answers to a question about a repository; undefined when it fails. It runs without a supervisor, for a moment. */
   askGit(args: readonly string[], place: { cwd: string; env: Record<string, string> }): Promise<string | undefined>;
 }

@@ -4,14 +4,14 @@ import { ifThere } from './if-there.ts';
 /**
  * Reads the ends of an output file of any size, and no more of it than asked. All of it is in `head` when it fits into
  * both limits together, else cuts lie between characters; `bytes` is the size of the whole file. Bytes that are no UTF-8
- * become U+FFFD; a file that does not exist is empty output.
+ * become U+FFFD; a file that does not exist is empty output, and `missing`.
  */
 export async function readOutput(
   path: string,
   limits: { readonly headBytes: number; readonly tailBytes: number },
-): Promise<{ head: string; tail: string; bytes: number }> {
+): Promise<{ head: string; tail: string; bytes: number; missing?: true }> {
   const file = await ifThere(open(path, 'r'));
-  if (file === undefined) return { head: '', tail: '', bytes: 0 };
+  if (file === undefined) return { head: '', tail: '', bytes: 0, missing: true };
   try {
     const { size: bytes } = await file.stat();
     if (bytes <= limits.headBytes + limits.tailBytes) {

@@ -80,10 +80,28 @@ async function runCommand(input: BashInput, io: ToolIo): Promise<ToolOutput> {
     const setup = (await io.setup?.()) ?? [];
     run = await io.shell.start(io.dir, { ...ran, timeoutMs, cwd: io.cwd, env: io.env, mark: io.mark, setup });
   } catch (error) {
-    return refusal(`The command was not run. ${error instanceof Error ? error.message : String(error)}`);
+    const before = await startedBefore(input, io, movable);
+    return before ?? refusal(`The command was not run. ${error instanceof Error ? error.message : String(error)}`);
   }
   if (input.run_in_background && !io.signal.aborted) return inBackground(run.outputPath, io);
   return follow(run, ran, io, movable);
+}
+
+/** What became of a command of this call whose claim is gone: it runs, or ran, all the same. `undefined`: there is none. */
+async function startedBefore(input: BashInput, io: ToolIo, movable: boolean): Promise<ToolOutput | undefined> {
+  const recovery = await recoverCommand({ kind: 'process', movable } satisfies ProcessClaim, input, io);
+  switch (recovery.kind) {
+    case 'running':
+      return recovery.wait();
+    case 'done':
+      return recovery.output;
+    case 'unknown':
+      return refusal(
+        `The outcome of this command is unknown: it was started before, and nobody saw how it ended. ${recovery.check}`,
+      );
+    case 'notDone':
+      return undefined;
+  }
 }
 
 function recoverCommand(claim: unknown, input: BashInput, io: ToolIo): Promise<Recovery> {
@@ -153,7 +171,10 @@ async function finished(outputPath: string, ran: Ran, exit: ShellExit, io: ToolI
   ) {
     return { ...output, cwd: exit.cwd };
   }
-  const notice = `[The working directory is ${io.root} again: ${exit.cwd} is outside of the workspace.]`;
+  const isThere = (await io.files.stat(io.root))?.kind === 'directory';
+  const notice = isThere
+    ? `[The working directory is ${io.root} again: ${exit.cwd} is outside of the workspace.]`
+    : `[The workspace ${io.root} does not exist any more; the command ended in ${exit.cwd}.]`;
   const text = output.content === '' ? notice : `${output.content}\n\n${notice}`;
   return { ...output, cwd: io.root, content: text };
 }

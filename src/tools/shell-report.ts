@@ -67,7 +67,8 @@ function soFar(how: string, output: string): string {
 }
 
 async function wholeOutput(shell: Shell, path: string): Promise<string> {
-  const { head, bytes } = await shell.readOutput(path, { headBytes: MAX_OUTPUT_BYTES, tailBytes: 0 });
+  const { head, bytes, missing } = await shell.readOutput(path, { headBytes: MAX_OUTPUT_BYTES, tailBytes: 0 });
+  if (missing) return '[What this command printed is gone: its file was removed.]';
   const text = head.replace(/\n+$/, '');
   if (bytes <= MAX_OUTPUT_BYTES) return text;
   return `${text}\n[Only the first ${formatBytes(MAX_OUTPUT_BYTES)} of ${formatBytes(bytes)} are kept.]`;

@@ -37,7 +37,7 @@ describe('files of a job that are damaged', () => {
     const verdict = await judge(stage.rig, id, WORKLOADS.shell, { dir, status: 'done' });
     expect(faults(verdict)).toEqual([]);
     expect(verdict).toMatchObject({ once: 1, unknown: 2 });
-    expect(await results(stage, id)).toContain('the record of this call is gone or damaged');
+    expect(await results(stage, id)).toContain('The record of this call is gone or damaged.');
   });
 
   it('a ledger that was removed together with the events: the command is not run again either', async () => {
@@ -49,7 +49,7 @@ describe('files of a job that are damaged', () => {
     const verdict = await judge(stage.rig, id, WORKLOADS.shell, { dir, status: 'done' });
     expect(faults(verdict)).toEqual([]);
     expect(verdict).toMatchObject({ once: 1, unknown: 2 });
-    expect(await results(stage, id)).toContain('the record of this call is gone or damaged');
+    expect(await results(stage, id)).toContain('The record of this call is gone or damaged.');
   });
 
   it('its whole folder while a worker lives and the command runs: it is ended and not run again', async () => {

@@ -24,6 +24,7 @@ describe('reading output', () => {
       head: '',
       tail: '',
       bytes: 0,
+      missing: true,
     });
     expect(await readTail(join(dir, 'none'), 8)).toEqual({ tail: '', bytes: 0 });
   });

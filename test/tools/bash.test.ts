@@ -132,6 +132,13 @@ describe('Bash', () => {
     expect((await run('cd /', { directories: ['/'] })).cwd).toBe('/');
   });
 
+  it('says that the workspace is gone when a command has removed or moved it', async () => {
+    const { content } = await run(`mv "$PWD" "$PWD.moved"`);
+    expect(content).toBe(
+      `[The workspace ${bench.root} does not exist any more; the command ended in ${bench.root}.moved.]`,
+    );
+  });
+
   it('does not run in a directory that is gone', async () => {
     mkdirSync(bench.path('sub'));
     await run('cd sub');
@@ -304,6 +311,33 @@ describe('Bash after its worker died', () => {
     const first = await io.shell.adopt(io.dir);
     if (first.kind === 'running') await first.run.exit(new AbortController().signal);
     expect(await recover(io, 'echo done')).toEqual({ kind: 'done', output: { content: 'done' } });
+  });
+
+  it('says that what a command printed is gone, not that it printed nothing', async () => {
+    const io = await abandoned('echo done');
+    const first = await io.shell.adopt(io.dir);
+    if (first.kind === 'running') await first.run.exit(new AbortController().signal);
+    rmSync(join(io.dir, 'output'));
+    expect(await textOfRecovery(await recover(io, 'echo done'))).toContain('What this command printed is gone');
+  });
+
+  it('takes over a command whose claim is gone instead of saying that it was not run', async () => {
+    const command = `${tellPid}; until [ -e go ]; do sleep 0.05; done; echo done`;
+    const io = await abandoned(command);
+    await appears('pid');
+    const again = bash.run!({ command }, io);
+    await bench.call(bash, { command: 'touch go' });
+    expect((await again).content).toBe('done');
+    expect((await bash.run!({ command }, io)).content).toBe('done');
+  });
+
+  it('does not say that a command was not run whose claim is gone and whose end nobody saw', async () => {
+    const io = await abandoned(`echo begun; ${tellPid}; sleep 1000`);
+    await appears('pid');
+    const { pid: supervisor } = JSON.parse(readFileSync(join(io.dir, 'process'), 'utf8')) as { pid: number };
+    process.kill(supervisor, 'SIGKILL');
+    const { content, isError } = await bash.run!({ command: 'sleep 1000' }, io);
+    expect([content, isError]).toEqual([expect.stringMatching(/may have acted.*begun/s), true]);
   });
 
   it('runs a command that never started', async () => {
