@@ -1,7 +1,8 @@
 import { gitSubcommand } from './bash-git.ts';
-import { firstText, runOfCode, unknownRun, type ToldRun } from './bash-told.ts';
+import { bringsOptions, firstText, optionValues } from './bash-options.ts';
+import { runOfCode, unknownRun, type ToldRun } from './bash-told.ts';
 import { isTameProgram } from './bash-variables.ts';
-import type { BashWord } from './bash-words.ts';
+import { plainWord, type BashWord } from './bash-words.ts';
 
 type Words = readonly BashWord[];
 
@@ -19,11 +20,12 @@ const told: ReadonlyMap<string, { long: readonly string[]; short?: RegExp; code?
   ['push', { long: ['--receive-pack', '--exec'] }],
   ['send-pack', { long: ['--receive-pack', '--exec'] }],
   ['archive', { long: ['--exec'] }],
+  ['svn', { long: ['--authors-prog'] }],
   ['send-email', { long: ['--to-cmd', '--cc-cmd', '--header-cmd', '--sendmail-cmd', '--smtp-server'] }],
 ]);
 
 /** Subcommands that run whatever stands in their words or their input. */
-const runsAnything = /^(?:filter-branch|remote-ext|for-each-repo|hook|instaweb|web--browse|shell|daemon)$/;
+const runsAnything = /^(?:filter-branch|filter-repo|remote-ext|for-each-repo|hook|instaweb|web--browse|shell|daemon)$/;
 
 /** Everything that the words of a git command make it run. */
 export function gitRuns(words: Words): ToldRun[] {
@@ -31,13 +33,14 @@ export function gitRuns(words: Words): ToldRun[] {
   const front = words.slice(1, words.length - rest.length);
   const [subcommand, ...args] = rest;
   const name = subcommand?.value;
+  if (subcommand && (name === undefined || subcommand.splits)) return [unknownRun('what git does is computed')];
   return [...frontRuns(front), ...(name === undefined ? [] : subcommandRuns(name, args))];
 }
 
 /** Options in front of the subcommand: settings for this one command, and where git finds its own programs. */
 function frontRuns(front: Words): ToldRun[] {
   return front.flatMap((word, i): ToldRun[] => {
-    const before = front[i - 1]?.raw;
+    const before = front[i - 1]?.value;
     const text = firstText(word);
     if (before === '-c') return settingRuns(text, word.value);
     if (before === '--config-env') return settingRuns(text, undefined);
@@ -48,11 +51,34 @@ function frontRuns(front: Words): ToldRun[] {
 
 function subcommandRuns(name: string, args: Words): ToldRun[] {
   if (runsAnything.test(name)) return [unknownRun(`git ${name} runs what it is given`)];
-  if (name === 'bisect' && args[0]?.value === 'run')
-    return args.length > 1 ? [{ kind: 'command', words: args.slice(1) }] : [];
+  if (name === 'bisect') return bisectRuns(args);
+  if (name === 'merge-index')
+    return commandRuns(args.slice(args.filter((word) => /^-[oq]$/.test(firstText(word))).length));
+  if (name === 'difftool' || name === 'mergetool') return [...toolRuns(name, args), ...toldRuns(name, args)];
   if (name === 'submodule') return foreachRuns(args);
   if (name === 'config' || name === 'clone') return [...setRuns(name, args), ...toldRuns(name, args)];
   return toldRuns(name, args);
+}
+
+function commandRuns(words: Words): ToldRun[] {
+  return words.length > 0 ? [{ kind: 'command', words }] : [];
+}
+
+/** `run` takes a command; what shows the commits left takes another subcommand of git, or a program of that name. */
+function bisectRuns([first, ...args]: Words): ToldRun[] {
+  if (first?.value === 'run') return commandRuns(args);
+  const shown = args[0] && firstText(args[0]);
+  if (!/^(?:visualize|view)$/.test(first?.value ?? '') || shown === undefined || shown.startsWith('-')) return [];
+  return commandRuns(/^(?:git|tig)/.test(shown) ? args : [plainWord('git'), ...args]);
+}
+
+/** A tool is the name of a file that git's own shell reads. */
+function toolRuns(name: string, args: Words): ToldRun[] {
+  return optionValues(args, { long: ['tool'], short: 't', valued: 'x' }).every((word) =>
+    /^[\w.-]+$/.test(word.value ?? ''),
+  )
+    ? []
+    : [unknownRun(`git ${name} is told a program`)];
 }
 
 /** One word behind `foreach` is shell code, several are a command. */
@@ -70,25 +96,30 @@ function foreachRuns(args: Words): ToldRun[] {
 
 /** Settings that are written for later commands, or for the new repository. */
 function setRuns(name: string, args: Words): ToldRun[] {
+  if (name === 'clone')
+    return optionValues(args, { long: ['config'], short: 'c', valued: 'bjou' }).flatMap((word) =>
+      settingRuns(firstText(word), word.value),
+    );
+  if (args.some((word) => /^(?:--ren|rename-section$)/.test(firstText(word))))
+    return [unknownRun('settings of git get another meaning')];
   return args.flatMap((word, i): ToldRun[] => {
-    if (name === 'config') {
-      const value = args[i + 1];
-      return value
-        ? settingRuns(`${firstText(word)}=`, value.value === undefined ? undefined : `=${value.value}`, true)
-        : [];
-    }
-    const before = args[i - 1]?.value ?? '';
-    if (before === '-c' || before === '--config') return settingRuns(firstText(word), word.value);
-    return firstText(word).startsWith('--config=') ? settingRuns(firstText(word).slice(9), word.value?.slice(9)) : [];
+    const value = args[i + 1];
+    return value
+      ? settingRuns(`${firstText(word)}=`, value.value === undefined ? undefined : `=${value.value}`, true)
+      : [];
   });
 }
 
 function toldRuns(name: string, args: Words): ToldRun[] {
   const { long, short, code } = told.get(name) ?? { long: [] };
+  if ((long.length > 0 || short) && args.some(bringsOptions))
+    return [unknownRun(`an option of git ${name} is computed`)];
   return args.flatMap((word, i): ToldRun[] => {
-    const text = firstText(word);
+    const written = firstText(word);
+    // Its options may have one dash only, and capitals.
+    const text = name === 'send-email' ? written.toLowerCase().replace(/^-(?=[^-].)/, '--') : written;
     const [option] = text.split('=');
-    const isLong = option!.length > 3 && long.some((one) => one.startsWith(option!));
+    const isLong = option!.length > 2 && !/^--(?:to|cc)$/.test(option!) && long.some((one) => one.startsWith(option!));
     const letters = text.startsWith('--') ? undefined : short?.exec(text)?.[0];
     if (!isLong && letters === undefined) return [];
     if (!code) return [unknownRun(`git ${name} is told a program`)];

@@ -1,4 +1,5 @@
-import { wordFrom, type BashWord } from './bash-words.ts';
+import { firstText } from './bash-options.ts';
+import { plainWord, wordFrom, type BashWord } from './bash-words.ts';
 
 type Words = readonly BashWord[];
 
@@ -114,7 +115,14 @@ function isActing(arg: string, subcommand: string): boolean {
 /** The words of a git command from its subcommand on, without the options in front of it. */
 export function gitSubcommand(words: Words): Words {
   let i = 1;
-  while (i < words.length && words[i]!.raw.startsWith('-'))
-    i += /^(?:-[Cc]|--git-dir|--work-tree|--namespace|--exec-path|--config-env)$/.test(words[i]!.raw) ? 2 : 1;
+  while (i < words.length && firstText(words[i]!).startsWith('-')) i += frontValued.test(firstText(words[i]!)) ? 2 : 1;
   return words.slice(i);
+}
+
+const frontValued = /^(?:-[Cc]|--(?:git-dir|work-tree|namespace|config-env|super-prefix|attr-source|shallow-file))$/;
+
+/** The words of `git-push` and its like as those of `git push`; `undefined` for any other program. */
+export function undashed([name, ...rest]: Words): Words | undefined {
+  const subcommand = /(?:^|\/)git-([a-z][\w-]*)$/.exec(name?.value ?? '')?.[1];
+  return subcommand === undefined ? undefined : [plainWord('git'), plainWord(subcommand), ...rest];
 }

@@ -1,5 +1,6 @@
 import { programName } from './bash-analysis.ts';
 import { filled, filledByXargs } from './bash-filled.ts';
+import { undashed } from './bash-git.ts';
 import { gitRuns } from './bash-git-runs.ts';
 import { sedMayRun } from './bash-sed.ts';
 import { codeOf, lacksCode, readsInput, scriptsOf } from './bash-shells.ts';
@@ -95,7 +96,9 @@ function look(words: Words, found: Found, { wrapped, fed }: { wrapped: boolean; 
   const told = name === 'git' ? gitRuns(words) : toldRuns(name, words);
   for (const run of told) addTold(run, found, fed);
   if (fed && /^(?:npx|pnpx|bunx|uvx)$/.test(name)) found.unclear.push(`what ${name} runs comes from an input`);
-  found.exactOnly ||= told.length > 0 && /^(?:git|fd|fdfind)$/.test(name);
+  found.exactOnly ||= told.length > 0 && /^(?:git|fd|fdfind|split)$/.test(name);
+  const git = undashed(words);
+  if (git) addTold({ kind: 'command', words: git }, found, fed);
   const code = codeOf(name, words);
   if (code?.kind === 'known') found.code.push(code.text);
   if (code?.kind === 'unknown') found.unclear.push(code.why);

@@ -1,3 +1,4 @@
+import { bringsOptions } from './bash-options.ts';
 import { leadsToDescriptor } from './bash-shells.ts';
 import { wordFrom, type BashWord } from './bash-words.ts';
 
@@ -66,11 +67,6 @@ function readOption(word: BashWord, next: BashWord | undefined): Option | 'unkno
 function isOpen(file: BashWord | undefined): boolean {
   if (file === undefined) return false;
   return file.value === undefined || file.value === '-' || leadsToDescriptor(file.value);
-}
-
-/** Whether what is written in a word may make an option of it, and so bring in a script, as in `{x,-e}` and `${X:--e}`. */
-function bringsOptions(word: BashWord): boolean {
-  return word.value === undefined && /(?:[{,]|\$\{\w+:?[-+=])["'\\]*-/.test(word.raw);
 }
 
 /** A word as text. Wildcards seldom find anything in the middle of a script, and stand for themselves then. */

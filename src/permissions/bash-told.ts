@@ -1,3 +1,5 @@
+import { firstText, optionValues, type ValueOptions } from './bash-options.ts';
+import { isTameProgram } from './bash-variables.ts';
 import type { BashWord } from './bash-words.ts';
 
 type Words = readonly BashWord[];
@@ -18,27 +20,17 @@ export function unknownRun(why: string): ToldRun {
   return { kind: 'unknown', why };
 }
 
-/** The text that a word begins with for sure. */
-export function firstText(word: BashWord): string {
-  const [first] = word.pieces;
-  return word.value ?? (first?.kind === 'text' ? first.text : '');
-}
-
-/** Everything that the words of tar, fd, rg, capsh, and those that run the programs of a package, make them run. */
+/** Everything that words make a program run, as far as it is known what that program is told programs by. Git has its own. */
 export function toldRuns(name: string, words: Words): ToldRun[] {
   const args = words.slice(1);
   const [first] = args;
   switch (name) {
     case 'tar':
     case 'bsdtar':
-      return args.some((word, i) => tarRuns(word, args[i + 1], i === 0)) ? [unknownRun('tar is told a program')] : [];
+      return tarRuns(args) ? [unknownRun('tar is told a program')] : [];
     case 'fd':
     case 'fdfind':
       return fdRuns(args);
-    case 'rg':
-      return args.some((word) => /^--(?:pre|hostname-bin)(?:=|$)/.test(firstText(word)))
-        ? [unknownRun('rg is told a program')]
-        : [];
     case 'capsh':
       return args.some((word) => /^(?:--|-\+|==)$/.test(firstText(word))) ? [unknownRun('capsh starts a shell')] : [];
     case 'npx':
@@ -58,25 +50,69 @@ export function toldRuns(name: string, words: Words): ToldRun[] {
       return first?.value === 'run' ? packageRuns(args.slice(1)) : [];
     case 'bundle':
       return first?.value === 'exec' ? packageRuns(args.slice(1)) : [];
+    case 'split':
+      return optionValues(args, { long: ['filter'] }).map((word) => runOfCode(word.value, 'split'));
+    case 'ssh':
+    case 'scp':
+    case 'sftp':
+      return [...tableRuns(name, args), ...connectionRuns(name, args)];
     default:
-      return [];
+      return tableRuns(name, args);
   }
 }
 
-const tarPrograms = /^--(?:us[e-]|to-c|chec[a-z-]*-a[a-z]*=exec|checkpoint-a[a-z]*$|inf[o-]|new|rsh|rmt)/;
+/** Options by which programs are told another one. */
+const told: ReadonlyMap<string, ValueOptions> = new Map([
+  ['sort', { long: ['compress-program'], valued: 'koStT' }],
+  ['rg', { long: ['pre', 'hostname-bin'], exact: true }],
+  ['rsync', { long: ['rsh'], short: 'e', valued: 'BfMT' }],
+  ['scp', { short: 'S', valued: 'cDFiJloPX' }],
+  ['sftp', { short: 'S', valued: 'BbcDFiJloPRs' }],
+  ['install', { long: ['strip-program'] }],
+  ['sdiff', { long: ['diff-program'] }],
+  ['wget', { long: ['use-askpass'] }],
+  ['zip', { long: ['unzip-command'] }],
+  ['man', { long: ['pager', 'html'], short: 'PH', valued: 'CLmMSseErRT' }],
+  ['bat', { long: ['pager'] }],
+]);
+
+function tableRuns(name: string, args: Words): ToldRun[] {
+  const options = told.get(name);
+  const tame = (word: BashWord): boolean => isTameProgram(word.value) || compressor.test(word.value ?? '');
+  return options === undefined || optionValues(args, options).every(tame)
+    ? []
+    : [unknownRun(`${name} is told a program`)];
+}
+
+/** Settings of a connection that are run on this machine. */
+function connectionRuns(name: string, args: Words): ToldRun[] {
+  const set = optionValues(args, { short: 'o', valued: 'bcDEeFIiJLlmOpPQRSsWwX' });
+  return set.some((word) => !/^\s*(?!proxycommand|localcommand|knownhostscommand)[a-z0-9]+[\s=]/i.test(firstText(word)))
+    ? [unknownRun(`${name} is told a program`)]
+    : [];
+}
+
 const compressor =
   /^(?:gzip|pigz|bzip2|pbzip2|lbzip2|xz|pixz|pxz|lzma|lz4|zstd|zstdmt|brotli|lzop|compress)(?: -[\w=-]+)*$/;
 
-/** Letters stand in a bundle, for the first word also without a dash; `I` and `F` take a program, which may be attached. */
-function tarRuns(word: BashWord, next: BashWord | undefined, first: boolean): boolean {
-  const text = firstText(word);
-  if (text.startsWith('--')) {
-    if (!tarPrograms.test(text)) return false;
-    const value = text.includes('=') ? word.value?.slice(text.indexOf('=') + 1) : next?.value;
-    return !(text.startsWith('--us') && compressor.test(value ?? ''));
-  }
+/** Whether tar is told a program: by an option, or in a bundle of letters, which for the first word needs no dash and may have `I` or `F` with its value attached. */
+function tarRuns(args: Words): boolean {
+  const other = optionValues(args, {
+    long: ['to-command', 'info-script', 'new-volume-script', 'rsh-command', 'rmt-command'],
+  });
+  const acts = optionValues(args, { long: ['checkpoint-action'] });
+  const compresses = optionValues(args, { long: ['use-compress-program'] });
+  return (
+    other.length > 0 ||
+    acts.some((word) => word.value === undefined || word.value.startsWith('exec')) ||
+    compresses.some((word) => !compressor.test(word.value ?? '')) ||
+    args.some((word, i) => tarBundleRuns(firstText(word), args[i + 1], i === 0))
+  );
+}
+
+function tarBundleRuns(text: string, next: BashWord | undefined, first: boolean): boolean {
   const [, letter, attached] =
-    (first ? /^-?[a-zA-EGHJ-Z]*?([IF])(.*)$/s : /^-[a-zA-BDEGHJ-Z]*?([IF])(.*)$/s).exec(text) ?? [];
+    (first ? /^(?!--)-?[a-zA-EGHJ-Z]*?([IF])(.*)$/s : /^-[a-zA-BDEGHJ-Z]*?([IF])(.*)$/s).exec(text) ?? [];
   if (letter === undefined) return false;
   return !(letter === 'I' && compressor.test((attached === '' ? next?.value : attached) ?? ''));
 }
