@@ -43,5 +43,11 @@ export async function yesProblem(
   return answersProblem(questions, answers);
 }
 
+/** Whether an input that comes with a yes changes what runs; to a question of the model it is only the answer. */
+export async function changesCall({ tool }: Pick<PromptBody, 'tool'>): Promise<boolean> {
+  const { builtinTools } = await import('../tools/builtin.ts');
+  return builtinTools.find(({ name }) => name === tool)?.asks === undefined;
+}
+
 const asRecord = (value: unknown): Record<string, unknown> =>
   typeof value === 'object' && value !== null ? { ...value } : {};

@@ -1,6 +1,6 @@
 import type { Decision, Rules } from '../shapes/permission.ts';
 import type { CheckedCall, PermissionContext } from './call.ts';
-import { caseOf, judges, whyOpen, type Case } from './judges.ts';
+import { caseOf, judges, protectedJudge, whyOpen, type Case } from './judges.ts';
 
 /** Walks the judges in their order; the first decisive answer counts. What nobody decides is asked, and `dontAsk` turns every question into a no. */
 export function decide(call: CheckedCall, rules: Rules, ctx: PermissionContext): Decision {
@@ -31,7 +31,7 @@ export function stillAllowed(
   { edited = false } = {},
 ): Decision | undefined {
   const facts = caseOf(call, rules, ctx);
-  for (const judge of judges.slice(0, 4)) {
+  for (const judge of [...judges.slice(0, 4), ...(edited ? [protectedJudge] : [])]) {
     const decision = judge(facts);
     if (decision?.behavior === 'deny' || (decision?.behavior === 'ask' && edited && decision.reason.kind !== 'tool'))
       return decision;

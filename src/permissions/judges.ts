@@ -55,6 +55,7 @@ export const judges: readonly Judge[] = [
   askRule,
   toolCheck,
   hookAsk,
+  protectedJudge,
   modeJudge,
   allowRule,
   toolAllow,
@@ -164,13 +165,19 @@ function hookAsk({ call }: Case): Decision | undefined {
     : undefined;
 }
 
-function modeJudge(facts: Case): Decision | undefined {
-  const { call, mode, bash, uses, ctx, directories } = facts;
-  if (mode === 'bypassPermissions') return { behavior: 'allow', reason: { kind: 'mode', mode } };
+/** Asks about changes in places whose content other programs obey, in every mode that asks at all. */
+export function protectedJudge({ mode, uses, ctx }: Case): Decision | undefined {
+  if (mode === 'bypassPermissions') return undefined;
   for (const use of uses) {
     const why = changes(use) ? protectedPlace(use.place, ctx) : undefined;
     if (why !== undefined) return safety(`It changes ${use.text}: ${why}.`);
   }
+  return undefined;
+}
+
+function modeJudge(facts: Case): Decision | undefined {
+  const { call, mode, bash, uses, ctx, directories } = facts;
+  if (mode === 'bypassPermissions') return { behavior: 'allow', reason: { kind: 'mode', mode } };
   if (mode === 'plan' && (call.traits.access === 'edit' || (bash && writesFiles(bash))))
     return {
       behavior: 'ask',

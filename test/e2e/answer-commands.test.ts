@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type CommandLine, commandLine } from '../support/command-line.ts';
@@ -39,6 +39,7 @@ beforeAll(async () => {
         steps: [{ calls: ['/etc/hostname', '/etc/hosts'].map((path) => bash(`cat ${path}`)) }, { text: 'done' }],
       },
       { match: 'no further', steps: [{ calls: [bash('touch further')] }, { text: 'must not come here' }] },
+      { match: 'changed input', steps: [{ calls: [bash('touch plain')] }, { text: 'done' }] },
       { match: 'wrong input', steps: [{ calls: [bash('touch wrong')] }, { text: 'done' }] },
     ],
   });
@@ -85,6 +86,19 @@ test('an input that the tool does not take is sent back, and the question stays'
   expect(code).toBe(1);
   expect(out).toContain('Bash does not take this input: command');
   expect(await told(['deny', 'wrong:1', '--message', 'no'])).toMatchObject([{ accepted: true }]);
+});
+
+test('an edited input in a protected folder is refused, and the command promises no more than that', async () => {
+  mkdirSync(join(c.dir, '.git'), { recursive: true });
+  await asking('changed input', 'changed');
+  const { code, out } = await c.run(['allow', 'changed:1', '--input', '{"command":"echo a > .git/changed"}']);
+  expect(code).toBe(0);
+  expect(out).toContain(
+    'changed:1: allowed with your input; deny rules, ask rules and safety checks are looked at again',
+  );
+  expect(await c.json(['result', '--wait', 'changed'])).toMatchObject({ status: 'done' });
+  expect(existsSync(join(c.dir, '.git/changed'))).toBe(false);
+  expect(JSON.stringify(await c.json(['transcript', 'changed']))).toContain('.git is a protected folder');
 });
 
 test('of two people who answer at once one is heard, and the other is told by whom', async () => {

@@ -189,6 +189,12 @@ describe('what a person allowed', () => {
   test('meets ask rules and safety checks again when the input was edited', () => {
     expect(still({ ask: ['Bash(npm *)'] }, 'npm test', true)).toMatchObject({ behavior: 'ask' });
     expect(still({}, 'rm -rf ~', true)).toMatchObject({ behavior: 'ask' });
+    expect(still({}, 'touch .git/x', true)).toMatchObject({ behavior: 'ask', reason: { kind: 'safety' } });
+    expect(still({}, 'echo a > .git/x', true)).toMatchObject({ behavior: 'ask', reason: { kind: 'safety' } });
+    expect(still({}, 'touch .git/x', false)).toBeUndefined();
+    expect(still({ mode: 'bypassPermissions' }, 'touch .git/x', true)).toBeUndefined();
+    const hook = checkedCall('Write', { file_path: '/work/proj/.git/hooks/pre-push', content: 'x' }, place.root);
+    expect(stillAllowed(hook, rulesOf({}), plainContext(), { edited: true })).toMatchObject({ behavior: 'ask' });
     expect(still({}, 'npm test', true)).toBeUndefined();
   });
 });

@@ -2,7 +2,7 @@ import { hostname, userInfo } from 'node:os';
 import type { Answer } from '../../shapes/prompt.ts';
 import { type Answered, answerPrompt, parsePromptId, type Saved, savedAs } from '../answer-prompt.ts';
 import { refuseBelowJob } from '../below-job.ts';
-import { questionOf, yesProblem } from '../check-answer.ts';
+import { changesCall, questionOf, yesProblem } from '../check-answer.ts';
 import { CliError, Exit, explainError, unknownError, usageError } from '../cli-error.ts';
 import type { JobClient } from '../client.ts';
 import { type Io, print, printJson, tell } from '../io.ts';
@@ -21,10 +21,10 @@ export type AnswerOptions = {
 };
 
 /**
- * What is told of one answer. `rules`: what it allows for the rest of the job; `saved`: what became of keeping them;
- * `error`: there is no such question.
+ * What is told of one answer. `edited`: it changes what runs; `rules`: what it allows for the rest of the job; `saved`:
+ * what became of keeping them; `error`: there is no such question.
  */
-type Told = Answered & { rules?: string[]; saved?: Saved; error?: CliError };
+type Told = Answered & { edited?: boolean; rules?: string[]; saved?: Saved; error?: CliError };
 
 /** `allow ID…`: the calls run. */
 export function allow(ids: string[], options: AnswerOptions, io: Io): Promise<number> {
@@ -67,7 +67,8 @@ async function answerOne(
     const problem = question && (await yesProblem(question, { input, message: options.message }));
     if (problem !== undefined) return { id, job: parsePromptId(id)?.job ?? '', accepted: false, why: problem };
     const answer = await toAnswer(jobs, verb, id, options, input);
-    const told = await answerPrompt(jobs, answer);
+    const edited = input !== undefined && (question === undefined || (await changesCall(question)));
+    const told = { ...(await answerPrompt(jobs, answer)), ...(edited ? { edited } : {}) };
     if (told.accepted === false || answer.behavior !== 'allow-always') return told;
     return {
       ...told,
@@ -153,9 +154,12 @@ function report(verb: string, answered: Told[], options: AnswerOptions, io: Io):
 
 function line(verb: string, one: Told): string {
   if (one.accepted === false) return `${one.id}: not accepted, ${one.why}`;
-  const done = one.accepted === null ? one.why : verb === 'allow' ? 'allowed' : 'denied';
+  const yes = one.edited !== true ? 'allowed' : `allowed with your input; ${LOOKED_AT_AGAIN}`;
+  const done = one.accepted === null ? one.why : verb === 'allow' ? yes : 'denied';
   return [`${one.id}: ${done}`, ...ruleText(one)].join('; ');
 }
+
+const LOOKED_AT_AGAIN = 'deny rules, ask rules and safety checks are looked at again before it runs, and may refuse it';
 
 function ruleText({ rules, saved }: Told): string[] {
   if (rules === undefined) return [];
