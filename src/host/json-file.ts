@@ -21,24 +21,29 @@ const MOST_WARNINGS = 50;
  * Reads a JSON object from a file as people write them: comments, trailing commas, a byte order mark and repeated keys
  * are taken with a warning. Anything else that is wrong breaks the file as a whole; no half of one is ever used.
  */
-export async function readJsonFile(path: string, maxBytes = MAX_BYTES): Promise<JsonFile> {
+export async function readJsonFile(path: string, { maxBytes = MAX_BYTES, once = nowhere } = {}): Promise<JsonFile> {
   const file = await readText(path, maxBytes);
   if (file.kind === 'nothing') return file;
   if (file.kind === 'refused') return broken(path, `${file.why}. Mend it or take it away`);
-  const parsed = parseJson(file.text, path);
+  const parsed = parseJson(file.text, path, once);
   if (parsed.kind !== 'read' || !file.bom) return parsed;
   const bom = { line: 1, column: 1, text: 'It begins with a byte order mark, which other readers may refuse.' };
   return { ...parsed, warnings: [{ file: path, stops: false, ...bom }, ...parsed.warnings] };
 }
 
-/** The same for a text; `file` names it in what is said about it. */
-export function parseJson(text: string, file: string): JsonFile {
+/** Whether a key that stands twice at a path is no slip to pass over, because what the first one says would be lost. */
+export type Once = (path: JsonPath) => boolean;
+const nowhere: Once = () => false;
+
+/** The same for a text; `file` names it in what is said about it. `once`: where a repeated key is a problem that stops. */
+export function parseJson(text: string, file: string, once = nowhere): JsonFile {
   if (text.trim() === '') return broken(file, 'is empty. Write {} or take it away');
   const errors: ParseError[] = [];
   let tree: Node | undefined;
   const warnings: ConfigProblem[] = [];
-  const warn = (offset: number, what: string): void => {
-    if (warnings.length < MOST_WARNINGS) warnings.push({ file, ...placeOf(text, offset), text: what, stops: false });
+  const warn = (offset: number, what: string, stops = false): void => {
+    const isNews = stops && !warnings.some((warning) => warning.stops);
+    if (isNews || warnings.length < MOST_WARNINGS) warnings.push({ file, ...placeOf(text, offset), text: what, stops });
   };
   try {
     tree = parseTree(text, errors, { allowTrailingComma: true });
@@ -53,7 +58,7 @@ export function parseJson(text: string, file: string): JsonFile {
     leniences(text, warn);
     return {
       kind: 'read',
-      value: valueOf(tree, [], warn) as JsonObject,
+      value: valueOf(tree, [], { warn, once }) as JsonObject,
       warnings,
       at: (path) => placeOf(text, nearest(tree!, path)),
     };
@@ -90,21 +95,28 @@ function leniences(text: string, warn: (offset: number, what: string) => void): 
     warn(comma, 'It holds a trailing comma: nightshift takes it, other readers may refuse the file.');
 }
 
-function valueOf(node: Node, path: JsonPath, warn: (offset: number, what: string) => void): unknown {
-  if (node.type === 'array') return (node.children ?? []).map((child, i) => valueOf(child, [...path, i], warn));
+type Watch = { warn: (offset: number, what: string, stops?: boolean) => void; once: Once };
+
+function valueOf(node: Node, path: JsonPath, watch: Watch): unknown {
+  if (node.type === 'array') return (node.children ?? []).map((child, i) => valueOf(child, [...path, i], watch));
   if (node.type !== 'object') return node.value;
+  const { warn, once } = watch;
   const value: JsonObject = {};
+  const seen = new Set<string>();
   for (const property of node.children ?? []) {
     const [key, child] = property.children ?? [];
     const name = String(key?.value);
     const inside = [...path, name];
-    if (Object.hasOwn(value, name))
+    const stops = seen.has(name) && once(inside);
+    if (seen.has(name))
       warn(
         property.offset,
-        `The key ${pathText(inside)} stands here once more: only the last one counts. Put them together.`,
+        `The key ${pathText(inside)} stands here once more${stops ? '' : ': only the last one counts'}. Put them together.`,
+        stops,
       );
+    seen.add(name);
     if (name === '__proto__') warn(property.offset, `The key ${pathText(inside)} is left out.`);
-    else if (child) value[name] = valueOf(child, inside, warn);
+    else if (child) value[name] = valueOf(child, inside, watch);
   }
   return value;
 }

@@ -18,12 +18,12 @@ export type SettingsRead = { layer?: SettingsLayer; problems: ConfigProblem[]; a
 
 /** Reads a settings file; without one there is no layer and no problem. */
 export async function readSettingsFile(path: string, source: RuleSource): Promise<SettingsRead> {
-  return readSettings(await readJsonFile(path), path, source);
+  return readSettings(await readJsonFile(path, { once: guards }), path, source);
 }
 
 /** Reads settings from a text; `name` stands for the file in what is said about it. */
 export function readSettingsText(text: string, name: string, source: RuleSource): SettingsRead {
-  return readSettings(parseJson(text, name), name, source);
+  return readSettings(parseJson(text, name, guards), name, source);
 }
 
 function readSettings(json: JsonFile, file: string, source: RuleSource): SettingsRead {
@@ -50,6 +50,9 @@ const GUARDS = new Set<string>([
   'httpHookAllowedEnvVars',
   'disabledMcpjsonServers',
 ] satisfies (keyof typeof Settings.shape)[]);
+
+/** Whether a part of a file belongs to what guards a job: of two lists of rules or hooks none may get lost. */
+const guards = ([top]: JsonPath): boolean => top === 'hooks' || GUARDS.has(String(top));
 
 type Complain = (path: JsonPath, text: string, stops: boolean) => void;
 

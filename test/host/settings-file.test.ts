@@ -194,6 +194,22 @@ test.each<[string, string, RegExp]>([
     '{"nightshift": {"prompts": [{"after": "soon"}]}}',
     /^!1:30 .*after is wrong: .*30s, 15m, 4h/,
   ],
+  [
+    'a second list of rules',
+    '{"permissions": {"deny": ["Read(a)"],\n "deny": ["Read(b)"]}}',
+    /^!2:2 The key permissions\.deny stands here once more\. Put them together\.$/,
+  ],
+  [
+    'a second set of permissions',
+    '{"permissions": {"deny": ["Read(a)"]},\n "permissions": {"allow": ["Read"]}}',
+    /^!2:2 The key permissions stands here once more/,
+  ],
+  ['a second set of hooks', '{"hooks": {},\n "hooks": {}}', /^!2:2 The key hooks stands here once more/],
+  [
+    'a second list for an event',
+    '{"hooks": {"Stop": [],\n "Stop": []}}',
+    /^!2:2 The key hooks\.Stop stands here once more/,
+  ],
 ])('%s stops the job', async (_what, content, message) => {
   const found = await readText(content);
   expect(told(found)[0]).toMatch(message);
