@@ -1,5 +1,5 @@
 import { chmodSync, rmSync } from 'node:fs';
-import { type Socket, connect, createServer } from 'node:net';
+import { type Server, type Socket, connect, createServer } from 'node:net';
 import { z } from 'zod';
 import { ServiceError, errorCode, errorText } from './service-error.ts';
 import { ServiceRecord } from './service-record.ts';
@@ -51,31 +51,47 @@ const SIGN_EVERY = 1000;
 /** A keeper that gives no sign for this long hangs, in ms. */
 const SILENT_AFTER = 10_000;
 
-/**
- * Listens on the home's socket, for this user only. Call it under the home's lock: a socket file that is there is a dead one.
- * The returned function gives the answers that are still due and closes.
- */
-export async function serveControl(socket: string, handle: Handler): Promise<() => Promise<void>> {
-  rmSync(socket, { force: true });
+/** A socket that is listened on. */
+export interface Control {
+  /** Listens anew, for when somebody removed the socket: nobody can reach the old one. */
+  readonly listenAgain: () => Promise<void>;
+  /** Gives the answers that are still due and closes. */
+  readonly close: () => Promise<void>;
+}
+
+/** Listens on the home's socket, for this user only. Call it under the home's lock: a socket file that is there is a dead one. */
+export async function serveControl(socket: string, handle: Handler): Promise<Control> {
   const { path, close } = socketPath(socket);
   const open = new Set<Socket>();
   const due = new Set<Promise<void>>();
-  const server = createServer((peer) => {
+  const take = (peer: Socket): void => {
     open.add(peer);
     peer.on('error', () => {}).once('close', () => open.delete(peer));
     onLine(peer, (line) => {
       const answered = answer(peer, line, handle).finally(() => due.delete(answered));
       due.add(answered);
     });
-  });
-  await new Promise<void>((resolve, reject) => server.once('error', reject).listen(path, resolve));
-  chmodSync(socket, 0o600);
-  return async () => {
-    server.close();
-    await Promise.all(due);
-    for (const peer of open) peer.destroySoon();
+  };
+  let server: Server | undefined;
+  const listen = async (): Promise<void> => {
+    // It removes the file as it closes, whosever that is.
+    server?.close();
     rmSync(socket, { force: true });
-    close();
+    const next = createServer(take);
+    server = next;
+    await new Promise<void>((resolve, reject) => next.once('error', reject).listen(path, resolve));
+    chmodSync(socket, 0o600);
+  };
+  await listen();
+  return {
+    listenAgain: listen,
+    async close() {
+      server?.close();
+      await Promise.all(due);
+      for (const peer of open) peer.destroySoon();
+      rmSync(socket, { force: true });
+      close();
+    },
   };
 }
 

@@ -7,6 +7,7 @@ import {
   mkdirSync,
   openSync,
   readFileSync,
+  readdirSync,
   rmSync,
   statSync,
   statfsSync,
@@ -15,6 +16,7 @@ import {
 } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
+import { keepPrivate } from './keep-private.ts';
 import { HomeError, errorCode, errorText } from './service-error.ts';
 
 /** Environment variables, as `process.env` gives them. */
@@ -90,19 +92,20 @@ export function taskQueue(homeId: string): string {
   return `nightshift-${homeId}`;
 }
 
-/** Makes the home where it is missing and proves that it can be written; throws HomeError where it can't. */
+/** Makes the home where it is missing, proves that it can be written and closes it to others; throws HomeError where it can't. */
 export function openHome(path: string): Home {
   const paths = homePaths(path);
   try {
     for (const folder of [path, paths.logs, paths.jobs, paths.workers]) makeFolder(folder);
     proveWritable(path);
+    keepPrivate(paths);
     return { ...paths, id: homeId(path) };
   } catch (error) {
     throw error instanceof HomeError ? error : homeError(path, error);
   }
 }
 
-/** The home as it stands, `undefined` where none was ever made; throws HomeError when it cannot be read. */
+/** The home as it stands, `undefined` where none was ever made; throws HomeError when it cannot be read, or was used and has lost its id. */
 export function lookAtHome(path: string): Home | undefined {
   try {
     const id = readId(path);
@@ -152,34 +155,59 @@ function proveWritable(path: string): void {
   }
 }
 
-/** Made by link(2) from a finished file, so that of two processes at once one wins and nobody ever reads half an id. */
-function homeId(path: string): string {
-  const known = readId(path);
-  if (known !== undefined) return known;
+/** The file that holds the id of a home. */
+export function idFile(path: string): string {
+  return join(path, 'id');
+}
+
+/** Gives a home this id unless it has one: by link(2) from a finished file, so that of two processes at once one wins and nobody ever reads half an id. */
+export function writeId(path: string, id: string): void {
   const draft = join(path, `.id-${process.pid}-${randomBytes(4).toString('hex')}`);
   try {
-    writeFileSync(draft, `${randomBytes(6).toString('hex')}\n`, { flag: 'wx', mode: 0o600, flush: true });
-    linkSync(draft, join(path, 'id'));
+    writeFileSync(draft, `${id}\n`, { flag: 'wx', mode: 0o600, flush: true });
+    linkSync(draft, idFile(path));
   } catch (error) {
     if (errorCode(error) !== 'EEXIST') throw error;
   } finally {
     rmSync(draft, { force: true });
   }
+}
+
+function homeId(path: string): string {
+  const known = readId(path);
+  if (known !== undefined) return known;
+  writeId(path, randomBytes(6).toString('hex'));
   return readId(path) ?? '';
 }
 
+/** `undefined` where no home was ever used: under another id its jobs would lie on a queue that nobody polls. */
 function readId(path: string): string | undefined {
-  const file = join(path, 'id');
+  const file = idFile(path);
   if (!existsSync(file)) {
     const isInTheWay = statSync(path, { throwIfNoEntry: false })?.isDirectory() === false;
     if (isInTheWay) throw homeError(path, Object.assign(new Error('no folder'), { code: 'EEXIST' }));
-    return undefined;
+    // Whoever made it meanwhile wrote the id first.
+    if (isUsed(path) && !existsSync(file)) throw noId(path, `${file} is gone, and with it the id of this home.`);
+    if (!existsSync(file)) return undefined;
   }
   const id = readFileSync(file, 'utf8').trim();
   if (ID.test(id)) return id;
-  throw new HomeError(
-    `${file} does not hold the id of a home (12 hexadecimal digits).`,
-    `Restore the file from a backup. Without one, write the 12 digits that stand behind "nightshift-" in the task queue of this home's jobs.`,
+  throw noId(path, `${file} does not hold the id of a home (12 hexadecimal digits).`);
+}
+
+function isUsed(path: string): boolean {
+  const { db, jobs } = homePaths(path);
+  return existsSync(db) || (existsSync(jobs) && readdirSync(jobs).length > 0);
+}
+
+function noId(path: string, what: string): HomeError {
+  const { db } = homePaths(path);
+  const find = existsSync(db)
+    ? `\nThey stand most often in: grep -aoE 'nightshift-[0-9a-f]{12}' '${db}' | sort | uniq -c`
+    : '';
+  return new HomeError(
+    what,
+    `Restore the file from a backup. Without one, write the 12 digits that stand behind "nightshift-" in the task queue of this home's jobs.${find}`,
   );
 }
 

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { closeSync, statSync } from 'node:fs';
+import { closeSync, existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { type OwnServer, proveReachable } from './connection.ts';
 import { type KeeperState, askKeeper } from './control.ts';
@@ -37,6 +37,8 @@ export interface ServiceFiles {
 
 const START_LIMIT = 90_000;
 const LOOK_EVERY = 20;
+/** A keeper listens all its life; whoever has a home for this long and can't be asked hangs. Longer than ending what a dead keeper left may take. */
+const MUTE_AFTER = 20_000;
 /** Node hands on descriptors it inherited itself when their numbers are high, so they are closed before the keeper runs. */
 const CLOSE_AND_RUN =
   'for fd in /proc/$$/fd/*; do fd=${fd##*/}; [ "$fd" -gt 2 ] && eval "exec $fd>&-"; done; exec "$@"';
@@ -60,9 +62,12 @@ export async function startKeeper(
   const log = join(home.logs, 'keeper.log');
   const limit = performance.now() + START_LIMIT;
   let keeper = await spawnKeeper(home, spec, options, log);
+  let muteSince: number | undefined;
   while (performance.now() < limit) {
+    const listens = existsSync(home.socket);
     const state = await waitForKeeper(home, progress);
     if (state !== undefined) return state;
+    muteSince = listens ? undefined : (muteSince ?? performance.now());
     const { ended } = keeper;
     if (ended !== undefined && ended !== `exit ${ANOTHER_KEEPER}`) {
       const said = lastLines(log, keeper.logged);
@@ -71,6 +76,8 @@ export async function startKeeper(
         `Look at ${log}, and run: nightshift doctor`,
       );
     }
+    const isMute = muteSince !== undefined && performance.now() - muteSince > MUTE_AFTER;
+    if (ended !== undefined && isMute) await killKeeper(home, progress);
     // The one that had the home is gone again: it was being stopped.
     if (ended !== undefined && (await holder(home)) === undefined) keeper = await spawnKeeper(home, spec, options, log);
     await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY));

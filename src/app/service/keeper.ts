@@ -1,7 +1,8 @@
 import { currentIdentity } from '../../host/identity.ts';
 import { type Command, type KeeperState, askKeeper, serveControl } from './control.ts';
-import { type Env, type Home, openHome } from './home.ts';
+import { type Env, type Home, idFile, openHome, writeId } from './home.ts';
 import { ANOTHER_KEEPER, type KeeperSpec } from './keeper-spec.ts';
+import { keepFiles } from './kept-files.ts';
 import { keepPulse } from './kept-pulse.ts';
 import { keepService } from './kept-service.ts';
 import { type Lock, takeLock } from './lock.ts';
@@ -95,14 +96,22 @@ async function keep({ spec, env, log: write, signal }: KeeperOptions, home: Home
         return command satisfies never;
     }
   };
-  const closeControl = await serveControl(home.socket, (command, progress) => {
+  const control = await serveControl(home.socket, (command, progress) => {
     if (command.cmd === 'status') return obey(command);
     listeners.add(progress);
     return obey(command).finally(() => listeners.delete(progress));
   });
+  const mend = keepFiles(
+    [
+      { path: idFile(home.home), make: () => writeId(home.home, home.id) },
+      { path: home.socket, make: control.listenAgain },
+      { path: home.record, make: () => service.writeRecord() },
+    ],
+    log,
+  );
   const looks = setInterval(() => {
     service.look();
-    if (pulse.isSame()) return;
+    if (pulse.isSame()) return void mend();
     log('the home was removed or replaced: ending the service');
     now = true;
     stopping.fire();
@@ -122,7 +131,7 @@ async function keep({ spec, env, log: write, signal }: KeeperOptions, home: Home
     await service.stop(now);
     await pulse.beat();
     stopped.fire();
-    await closeControl();
+    await control.close();
   }
 }
 

@@ -35,6 +35,8 @@ export interface KeptService {
   /** Resolves when server and worker both answer. */
   ready(): Promise<void>;
   state(): KeeperState;
+  /** Writes the record as it is now. */
+  writeRecord(): void;
   /** Resolves when workers with these model variables, from this program, answer; what is not given stays as it is. */
   restartWorker(wanted: { variables?: Env | undefined; workerFile?: string | undefined }): Promise<void>;
   /** Keeps a second worker, if it does not yet; resolves when that answers. */
@@ -73,9 +75,12 @@ export function keepService({ spec, home, env, keeper, log, holdsHome, admit }: 
     worker: workerRecord(worker, home),
     standby: workerRecord(standby, home),
   });
+  const writeNow = (): void => {
+    if (holdsHome()) writeRecord(home.record, record());
+  };
   const changed = (): void => {
     try {
-      if (holdsHome()) writeRecord(home.record, record());
+      writeNow();
     } catch (error) {
       // The record is for those who look; whoever needs the service asks the socket.
       log(`${home.record} can't be written: ${errorText(error)}`);
@@ -139,6 +144,7 @@ export function keepService({ spec, home, env, keeper, log, holdsHome, admit }: 
       credentials: hasCredentials(variables),
       variables: { salt, hash: variablesHash(variables, salt) },
     }),
+    writeRecord: writeNow,
     async restartWorker(wanted) {
       if (wanted.variables !== undefined) variables = modelVariables(wanted.variables);
       const before = workerFile;

@@ -1,6 +1,7 @@
 import { isAlive } from '../../host/identity.ts';
-import { askKeeper } from './control.ts';
-import { type Env, LEAST_FREE, freeBytes, homePath, lookAtHome } from './home.ts';
+import { type Asked, askKeeper } from './control.ts';
+import { type Env, type Home, LEAST_FREE, freeBytes, homePath, lookAtHome } from './home.ts';
+import { holder } from './keeper-end.ts';
 import { readRecord, type ServiceRecord } from './service-record.ts';
 import { listWorkers } from './worker-folder.ts';
 
@@ -14,6 +15,9 @@ export interface KeptWorker {
   /** Of the workflows it runs. */
   readonly build: string | null;
 }
+
+const SOCKET_LIMIT = 4000;
+const LOOK_EVERY = 50;
 
 /** What `status --json` prints. */
 export interface ServiceStatus {
@@ -51,7 +55,7 @@ export async function serviceStatus(env: Env): Promise<ServiceStatus> {
       dashboard: null,
       disk: null,
     };
-  const asked = await askKeeper(home.socket, { cmd: 'status' }, () => {}, 2000);
+  const asked = await askPatiently(home);
   const record = asked.kind === 'answer' ? asked.state.record : leftOver(readRecord(home.record));
   const keeper = record !== undefined && isAlive(record.keeper.identity) ? record.keeper.identity.pid : null;
   const server = record?.server ?? null;
@@ -71,6 +75,17 @@ export async function serviceStatus(env: Env): Promise<ServiceStatus> {
     dashboard: null,
     disk: diskOf(path),
   };
+}
+
+/** A keeper makes a socket that was removed anew within two seconds: while one lives, nobody there is no answer yet. */
+async function askPatiently(home: Home): Promise<Asked> {
+  const limit = performance.now() + SOCKET_LIMIT;
+  for (;;) {
+    const asked = await askKeeper(home.socket, { cmd: 'status' }, () => {}, 2000);
+    if (asked.kind !== 'nobody' || performance.now() > limit) return asked;
+    if ((await holder(home).catch(() => undefined)) === undefined) return asked;
+    await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY));
+  }
 }
 
 function keptWorker(worker: ServiceRecord['worker'] | undefined, supervisorPid: number | null): KeptWorker | null {

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -14,6 +14,16 @@ beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'nightshift-home-'));
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+function thrownBy(act: () => unknown): HomeError {
+  try {
+    act();
+  } catch (error) {
+    if (error instanceof HomeError) return error;
+    throw error;
+  }
+  throw new Error('it was taken for a home');
+}
 
 test('the home is named by its variable, else by XDG, else it lies below HOME', () => {
   expect(homePath({ NIGHTSHIFT_HOME: '/a/b', XDG_STATE_HOME: '/x', HOME: '/h' })).toBe('/a/b');
@@ -37,6 +47,28 @@ test('a home is made for this user only and keeps its id', () => {
   expect(readdirSync(path).sort()).toEqual(['id', 'jobs', 'logs', 'workers']);
 });
 
+test('what others may read of a home that was there before is closed to them', () => {
+  const path = join(folder, 'home');
+  const { db, logs } = openHome(path);
+  const files = [db, `${db}-wal`, `${db}-shm`];
+  for (const file of files) writeFileSync(file, 'x');
+  chmodSync(db, 0o644);
+  for (const dir of [path, logs]) chmodSync(dir, 0o755);
+  openHome(path);
+  expect([path, logs].map((dir) => statSync(dir).mode & 0o777)).toEqual([0o700, 0o700]);
+  expect(files.map((file) => statSync(file).mode & 0o777)).toEqual([0o600, 0o600, 0o600]);
+});
+
+test('a folder that many users share stays open, and what is in it of the home is closed', () => {
+  const path = join(folder, 'shared');
+  mkdirSync(path);
+  chmodSync(path, 0o1777);
+  const { jobs } = openHome(path);
+  chmodSync(jobs, 0o755);
+  openHome(path);
+  expect([path, jobs].map((dir) => statSync(dir).mode & 0o1777)).toEqual([0o1777, 0o700]);
+});
+
 test('processes that make one home at once agree on its id', () => {
   const path = join(folder, 'home');
   const script = `import { openHome } from ${JSON.stringify(distFile('src/app/service/home.js'))}; console.log(openHome(${JSON.stringify(path)}).id);`;
@@ -50,15 +82,7 @@ test('processes that make one home at once agree on its id', () => {
 test('a home that cannot be had is an error that says why and what to do', () => {
   const file = join(folder, 'file');
   writeFileSync(file, '');
-  const why = (path: string): HomeError => {
-    try {
-      openHome(path);
-    } catch (error) {
-      if (error instanceof HomeError) return error;
-      throw error;
-    }
-    throw new Error(`${path} was taken for a home`);
-  };
+  const why = (path: string): HomeError => thrownBy(() => openHome(path));
   expect(why(file)).toMatchObject({
     exitCode: 4,
     message: expect.stringContaining('there is a file in its place (EEXIST)'),
@@ -86,4 +110,30 @@ test('a damaged id is never replaced by a new one', () => {
   expect(() => openHome(folder)).toThrow(/does not hold the id of a home/);
   expect(() => lookAtHome(folder)).toThrow(HomeError);
   expect(existsSync(join(folder, 'id'))).toBe(true);
+});
+
+test.each([
+  ['jobs', (jobs: string): void => mkdirSync(join(jobs, 'fix-the-test')), /grep/, false],
+  ['a database', (_jobs: string, db: string): void => writeFileSync(db, ''), /grep -aoE/, true],
+] as const)('a home that has %s and no id any more is refused, and is given no new one', (_, use, hint, hasHint) => {
+  const { home, jobs, db } = openHome(join(folder, 'home'));
+  use(jobs, db);
+  rmSync(join(home, 'id'));
+  for (const open of [openHome, lookAtHome]) {
+    const error = thrownBy(() => open(home));
+    expect(error).toMatchObject({
+      exitCode: 4,
+      message: expect.stringContaining('and with it the id of this home'),
+      fix: expect.stringContaining('write the 12 digits that stand behind "nightshift-"'),
+    });
+    expect(hint.test(error.fix)).toBe(hasHint);
+  }
+  expect(existsSync(join(home, 'id'))).toBe(false);
+});
+
+test('a folder that is empty, or a home that was never used, is given an id', () => {
+  expect(openHome(folder).id).toMatch(/^[0-9a-f]{12}$/);
+  rmSync(join(folder, 'id'));
+  expect(lookAtHome(folder)).toBeUndefined();
+  expect(openHome(folder).id).toMatch(/^[0-9a-f]{12}$/);
 });
