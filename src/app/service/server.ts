@@ -74,12 +74,14 @@ export async function startServer(options: ServerOptions): Promise<ServerHandle>
     const logged = statSync(join(home.logs, 'server.log')).size;
     let child: ChildProcess;
     try {
-      child = spawn(options.program, serverArgs(options, ports), {
-        cwd: home.home,
-        detached: true,
-        env: serverEnv(),
-        stdio: ['ignore', log, log],
-      });
+      child = withUmask(0o077, () =>
+        spawn(options.program, serverArgs(options, ports), {
+          cwd: home.home,
+          detached: true,
+          env: serverEnv(),
+          stdio: ['ignore', log, log],
+        }),
+      );
     } finally {
       closeSync(log);
     }
@@ -111,6 +113,16 @@ export async function startServer(options: ServerOptions): Promise<ServerHandle>
       `The local Temporal server did not start: ${failure}.${said === '' ? '' : `\n${said}`}`,
       `Look at ${join(home.logs, 'server.log')}, and run: nightshift doctor`,
     );
+  }
+}
+
+/** Starts a child whose files nobody else can read. The mask is not kept: what jobs make in a workspace goes by the user's own. */
+function withUmask<T>(mask: number, start: () => T): T {
+  const before = process.umask(mask);
+  try {
+    return start();
+  } finally {
+    process.umask(before);
   }
 }
 

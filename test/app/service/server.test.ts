@@ -1,5 +1,5 @@
 import { createServer, type Server } from 'node:net';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
@@ -48,6 +48,9 @@ test('a server answers over gRPC when it is said to be ready, keeps closed workf
   const described = await connection.workflowService.describeNamespace({ namespace: 'default' });
   expect(Number(described.config?.workflowExecutionRetentionTtl?.seconds)).toBe(30 * 24 * 3600);
   expect(existsSync(`${home.db}-wal`)).toBe(true);
+  // Prompts and commands are in there.
+  const files = [home.db, `${home.db}-wal`, `${home.db}-shm`];
+  expect(files.map((file) => statSync(file).mode & 0o777)).toEqual([0o600, 0o600, 0o600]);
   expect(readFileSync(home.dbVersion, 'utf8').trim()).toMatch(/^\d+\.\d+\.\d+$/);
   await connection.close();
 });
