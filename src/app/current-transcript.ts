@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
-import { sealStep } from '../../activities/seal-step.ts';
+import { type ResultBody, sealStep } from '../../activities/seal-step.ts';
+import { byteLength } from '../core/preview.ts';
 import { fold } from '../core/transcript.ts';
 import type { Blobs } from '../core/ports.ts';
 import { createTranscript } from '../host/transcript-store.ts';
@@ -20,13 +21,27 @@ export async function currentTranscript(jobs: JobClient, info: JobInfo): Promise
   if (head === null || open === undefined) return fold(await transcript.load(head)).messages;
   const keepResult = async (name: string): Promise<string> => join(jobs.store.dir(info.id), name);
   const place = { turn: 0, step: 0, at: 0 };
-  const results = open.calls.map((call) => open.done[call.index] ?? NOT_ENDED);
+  const results = await Promise.all(
+    open.calls.map(async ({ index }) => open.done[index] ?? openCall(blobs, info.prompts.find(asks(index))?.id)),
+  );
   const files = { blobs, transcript, keepResult };
   const sealed = await sealStep(files, { head: open.reply, results, notes: [], ctx: {}, place });
   return fold(await transcript.load(sealed.head)).messages;
 }
 
-const NOT_ENDED: Done = { dropped: { reason: 'shutdown', text: 'This call has not ended yet.' } };
+/** What stands in the place of a result that is still to come; `question`: the one that the call waits for. */
+async function openCall(blobs: Blobs, question: string | undefined): Promise<Done> {
+  const content =
+    question === undefined ? 'This call has not ended yet.' : `This call waits for an answer: ${question}`;
+  const body: ResultBody = { content, fixed: true };
+  return { result: { body: await blobs.put(JSON.stringify(body)), bytes: byteLength(content), brief: content } };
+}
+
+/** Whether a question is that of a call of the open step, the only one that can have any; its key names the call. */
+const asks =
+  (index: number) =>
+  ({ key }: { key: string }): boolean =>
+    /^\d+\/\d+\.(\d+)\//.exec(key)?.[1] === String(index);
 
 /** Where the conversation stands. An open job is asked, because only its workflows know. */
 async function position(jobs: JobClient, info: JobInfo): Promise<{ head: Sha | null; open?: OpenStep }> {

@@ -253,7 +253,7 @@ export function sourceText(source: RuleSource): string {
     local: 'local settings',
     project: 'project settings',
     user: 'user settings',
-    session: 'an answer given in this job',
+    session: 'answers given in this job',
   };
   if (source.hook !== undefined) return `PermissionRequest hook ${source.hook}`;
   return source.file === undefined ? names[source.kind] : `${names[source.kind]} (${source.file})`;

@@ -7,6 +7,7 @@ import { foldEvents } from '../../src/core/timeline.ts';
 import { type Rig, rig } from '../support/rig.ts';
 
 const touch = (file: string) => ({ name: 'Bash', input: { command: `touch ${file}` } });
+const read = { name: 'Bash', input: { command: 'echo seen' } };
 let r: Rig;
 
 beforeAll(async () => {
@@ -14,6 +15,7 @@ beforeAll(async () => {
     jobs: [
       { match: '/^look around$/', steps: [{ text: 'asked: {{prompt}}' }] },
       { match: 'two questions', steps: [{ calls: [touch('one')] }, { calls: [touch('two')] }, { text: 'done' }] },
+      { match: 'still open', steps: [{ calls: [read, touch('four')] }, { text: 'done' }] },
       { match: 'a word meanwhile', steps: [{ calls: [touch('three')] }, { expect: ['the blue one'], text: 'done' }] },
       { match: 'rehearse by the house rules', steps: [{ text: 'by the rules' }] },
     ],
@@ -39,6 +41,21 @@ it('a message into a running turn is an event of the step that takes it', async 
   const { turns } = foldEvents(r.events(id));
   expect(turns.map(({ input }) => input)).toEqual(['a word meanwhile']);
   expect(turns[0]?.steps.map(({ messages }) => messages.map(({ text }) => text))).toEqual([[], ['take the blue one']]);
+});
+
+it('a call that waits for a person is told as one, not as one that was stopped', async () => {
+  const id = await r.start('still open');
+  await r.event(id, 'prompt.opened');
+  const last = (await currentTranscript(r.client, await r.client.describe(id))).at(-1);
+  expect(last?.content).toMatchObject([
+    { type: 'tool_result', content: expect.stringContaining('seen') },
+    { type: 'tool_result', content: `This call waits for an answer: ${id}:1` },
+  ]);
+  expect(last?.content[1]).not.toHaveProperty('is_error');
+  await r.client.signal(id, 'answerPermission', { id: `${id}:1`, behavior: 'allow' });
+  expect(await r.settled(id)).toMatchObject({ status: 'done' });
+  // Nothing of it was written.
+  expect(JSON.stringify(await r.messages(id))).not.toContain('waits for an answer');
 });
 
 it('a worker that does not answer is not taken for none, and none is told as such', async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { Rules } from '../../src/shapes/permission.ts';
-import { decide } from '../../src/permissions/chain.ts';
+import { decide, reasonText } from '../../src/permissions/chain.ts';
 import { isToolRemoved } from '../../src/permissions/hidden.ts';
 import { suggestions } from '../../src/permissions/suggestions.ts';
 import { mergeRules, parseRule, unknownToolWarnings, withRules, type RuleLayer } from '../../src/permissions/rules.ts';
@@ -161,10 +161,9 @@ describe('layers', () => {
       'acceptEdits',
       1,
     ]);
-    expect(decide(checkedCall('Bash', { command: 'b c' }, place.root), more, plainContext())).toMatchObject({
-      behavior: 'allow',
-      reason: { source: 'an answer given in this job' },
-    });
+    expect(reasonText(decide(checkedCall('Bash', { command: 'b c' }, place.root), more, plainContext()))).toBe(
+      'The allow rule Bash(b *) of the answers given in this job covers it.',
+    );
   });
 });
 
