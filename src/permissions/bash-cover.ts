@@ -1,6 +1,6 @@
 import { isCoveredEdit } from './accept-edits.ts';
 import type { BashAnalysis, BashCommand, BashRedirect } from './bash-analysis.ts';
-import { commandFiles } from './bash-files.ts';
+import { commandFiles, mayBeToldFile } from './bash-files.ts';
 import { placeOf } from './bash-paths.ts';
 import { gitHindrance, inputWithin, mixesFolders, readsWithin, runsGit, type Reach } from './bash-reach.ts';
 import { commandReads } from './bash-readonly.ts';
@@ -56,16 +56,46 @@ export function needsNoRule(command: BashCommand, means: Means): boolean {
   return means.edits && isCoveredEdit(command, means.ctx, means.directories);
 }
 
-/** The allow rule that covers a command. A pattern does not cover files that are only known when it runs: one of them may be protected. */
-function ruleForCommand(command: BashCommand, { ctx, rules }: Means): CompiledRule | undefined {
-  const rule = rules.find(({ command: pattern }) => pattern !== undefined && allowsCommand(pattern, command));
-  if (!rule || rule.command?.texts.includes(betweenWords(command.source))) return rule;
-  const changed = commandFiles(command).filter((file) => file.use === 'edit' || file.use === 'tree');
-  return changed.some((file) => placeOf(file.word, command.folders, ctx).kind === 'unknown') ? undefined : rule;
+/** The allow rule that covers a command: a pattern only as far as it covers the files that the command changes. */
+function ruleForCommand(command: BashCommand, means: Means): CompiledRule | undefined {
+  const covering = rulesThatAllow(command, means);
+  const whole = betweenWords(command.source);
+  const exact = covering.find((rule) => rule.command?.texts.includes(whole));
+  return exact ?? (patternHindrance(command, means) === undefined ? covering[0] : undefined);
+}
+
+function rulesThatAllow(command: BashCommand, { rules }: Means): CompiledRule[] {
+  return rules.filter(({ command: pattern }) => pattern !== undefined && allowsCommand(pattern, command));
+}
+
+/**
+ * Why a pattern does not cover a command that it matches: a file that is only known when it runs may be a protected one,
+ * and one outside is not meant by a rule for a program that is there for something else.
+ */
+function patternHindrance(command: BashCommand, { ctx, directories, rules }: Means): string | undefined {
+  for (const { word, use, aside } of commandFiles(command)) {
+    if (use !== 'edit' && use !== 'tree') continue;
+    const place = placeOf(word, command.folders, ctx);
+    if (place.kind === 'unknown') return `what it changes (${word.raw || 'from its input'}) is only known when it runs`;
+    const paths = place.kind === 'paths' ? place.paths : [...place.folders, ...place.found];
+    const inside = paths.every((path) => isWithin(locate(path, ctx), [ctx.root, ...directories], ctx));
+    if (aside && !inside && !ruleForUse(rules, { place, use, text: word.raw }, ctx))
+      return `it writes ${word.raw}, outside the working folders`;
+  }
+  return mayBeToldFile(command)
+    ? 'a word that is only known when it runs may name a file to write; put `--` in front of it'
+    : undefined;
 }
 
 function whyNot(command: BashCommand, means: Means): string {
-  const hindrance = commandReads(command) && runsGit(command) ? gitHindrance(command, means) : undefined;
+  const hindrance =
+    commandReads(command) && runsGit(command)
+      ? gitHindrance(command, means)
+      : rulesThatAllow(command, means).length > 0
+        ? patternHindrance(command, means)
+        : undefined;
+  if (hindrance !== undefined && rulesThatAllow(command, means).length > 0)
+    return `no rule allows \`${brief(command)}\` word for word, and ${hindrance}`;
   return `no rule allows \`${brief(command)}\`${hindrance === undefined ? '' : `, and ${hindrance}`}`;
 }
 

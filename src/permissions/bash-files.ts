@@ -1,10 +1,12 @@
 import { programName, type BashCommand } from './bash-analysis.ts';
-import { plainWord, wordFrom, wordOf, type BashWord } from './bash-words.ts';
+import { gitFiles, gitMayBeTold } from './bash-git-files.ts';
+import { hasOption, operandsBeside, optionValues, type ValueOptions } from './bash-options.ts';
+import { mayBeTold, outputFiles } from './bash-outputs.ts';
+import { sedFiles } from './bash-sed-files.ts';
+import { fromInput, plainWord, wordFrom, type BashWord } from './bash-words.ts';
+import { anywhere, edit, insideOf, tree, type FileUse } from './file-use.ts';
 
 type Words = readonly BashWord[];
-
-/** A file that a program is told to read or change. `tree`: and everything below it. */
-export type FileUse = { word: BashWord; use: 'read' | 'search' | 'edit' | 'tree' };
 
 /** Programs whose words are data, never files. */
 const wordsOnly = new Set(
@@ -30,10 +32,13 @@ const readers: ReadonlyMap<string, { pattern?: RegExp; here?: boolean }> = new M
 
 const writers = new Set('touch tee mkdir truncate chmod chown chgrp unlink shred setfacl chattr'.split(' '));
 const removers = new Set(['rm', 'rmdir']);
-const movers = new Set(['cp', 'mv', 'ln', 'install', 'rsync', 'scp']);
-
-/** A file that nobody can tell. */
-const anywhere = wordOf('a link or a list', [{ kind: 'unknown' }], false);
+/** Programs that put files somewhere else, with their options that take a value. */
+const movers: ReadonlyMap<string, ValueOptions> = new Map<string, ValueOptions>([
+  ...['cp', 'mv', 'ln'].map((name) => [name, { long: ['target-directory', 'suffix'], short: 'tS' }] as const),
+  ['install', { long: ['target-directory', 'suffix', 'group', 'mode', 'owner'], short: 'tSgmo' }],
+  ['rsync', { long: ['rsh', 'exclude', 'include', 'filter', 'files-from', 'temp-dir', 'port'], short: 'efBMT' }],
+  ['scp', { short: 'cDFiJloPSX' }],
+]);
 
 /** Whether a program exists to change files. */
 export function changesFiles(words: Words): boolean {
@@ -45,14 +50,29 @@ export function changesFiles(words: Words): boolean {
     movers.has(name) ||
     name === 'dd' ||
     name === 'patch' ||
-    (name === 'sed' && sedInPlace(words)) ||
     filesOf(words).some(({ use }) => use === 'edit' || use === 'tree')
   );
 }
 
 /** Every file that a command names for its program. Programs that nobody knows name none. */
 export function commandFiles(command: BashCommand): FileUse[] {
-  return [...command.layers.slice(-1), ...command.beneath].flatMap(filesOf);
+  return [...command.layers.slice(-1), ...command.beneath].flatMap((words) =>
+    command.fed.includes(words) ? [...filesOf(words), ...fedFiles(words)] : filesOf(words),
+  );
+}
+
+/** Whether a program that is there to show something may be told by a word that is not known yet to write a file. */
+export function mayBeToldFile(command: BashCommand): boolean {
+  return [...command.layers.slice(-1), ...command.beneath].some((words) => {
+    const all = command.fed.includes(words) ? [...words, fromInput] : words;
+    const name = fileProgram(words);
+    return name === 'git' ? gitMayBeTold(all) : name !== undefined && mayBeTold(name, all.slice(1));
+  });
+}
+
+/** What is changed of the files that come from an input. */
+function fedFiles(words: Words): FileUse[] {
+  return filesOf([...words, fromInput]).filter(({ use }) => use === 'edit' || use === 'tree');
 }
 
 function fileProgram(words: Words): string | undefined {
@@ -63,32 +83,27 @@ function fileProgram(words: Words): string | undefined {
 export function filesOf(words: Words): FileUse[] {
   const name = fileProgram(words);
   if (name === undefined) return [];
+  return [...namedFiles(name, words), ...outputFiles(name, words)];
+}
+
+function namedFiles(name: string, words: Words): FileUse[] {
   if (name === 'find') return findFiles(words);
+  if (name === 'git') return gitFiles(words);
   const reader = readers.get(name);
   if (reader) return readerFiles(name, words, reader);
   const named = operandsOf(words);
   if (writers.has(name))
     return named.map((word) => ({ word, use: name === 'chmod' || name === 'chown' ? 'tree' : 'edit' }));
   if (removers.has(name)) return named.map((word) => ({ word, use: 'tree' }));
-  if (movers.has(name)) return moverFiles(name, words);
+  const mover = movers.get(name);
+  if (mover) return moverFiles(name, words, mover);
   if (name === 'dd') return ddFiles(words);
   if (name === 'curl')
     return [
-      ...valuesOf(
-        words,
-        /^(?:-o|--output|--output-dir|-c|--cookie-jar|-D|--dump-header|--trace(?:-ascii)?)$/,
-        /^-[oDc]./,
-      ).map(edit),
       ...valuesOf(words, /^(?:-T|--upload-file)$/, /^-T./).map((word): FileUse => ({ word, use: 'read' })),
       ...atFiles(words),
     ];
-  if (name === 'wget')
-    return valuesOf(words, /^(?:-O|--output-document|-o|--output-file|-P|--directory-prefix)$/, /^-[OoP]./).map(edit);
   return [];
-}
-
-function edit(word: BashWord): FileUse {
-  return { word, use: 'edit' };
 }
 
 function readerFiles(name: string, words: Words, { pattern, here }: { pattern?: RegExp; here?: boolean }): FileUse[] {
@@ -103,21 +118,18 @@ function readerFiles(name: string, words: Words, { pattern, here }: { pattern?: 
   if (looksAnywhere(name, words)) uses.push({ word: anywhere, use: 'search' });
   if (withoutPattern.length === 0 && (here || isRecursive(name, words)))
     uses.push({ word: plainWord('.'), use: 'search' });
-  if (name === 'sed' && sedInPlace(words)) uses.push(...withoutPattern.map(edit));
-  if (name === 'sort') uses.push(...valuesOf(words, /^(?:-o|--output)$/, /^-o./).map(edit));
-  if (name === 'tree') uses.push(...valuesOf(words, /^-o$/, /^-o./).map(edit));
-  if (name === 'uniq' || name === 'xxd') uses.push(...operands.slice(1, 2).map(edit));
+  if (name === 'sed') uses.push(...sedFiles(words, withoutPattern));
   return uses;
 }
 
 /** Whether a program of grep's kind goes through folders. */
 export function isRecursive(name: string, words: Words): boolean {
-  return name.endsWith('grep') && hasOption(words, 'rR', ['recursive', 'dereference-recursive']);
+  return name.endsWith('grep') && hasOption(words.slice(1), 'rR', ['recursive', 'dereference-recursive']);
 }
 
 /** Programs that go through every link they meet, or read what a list names, wherever that leads. */
 function looksAnywhere(name: string, words: Words): boolean {
-  const has = (letters: string, ...long: string[]): boolean => hasOption(words, letters, long);
+  const has = (letters: string, ...long: string[]): boolean => hasOption(words.slice(1), letters, long);
   switch (name) {
     case 'grep':
     case 'egrep':
@@ -144,22 +156,8 @@ function looksAnywhere(name: string, words: Words): boolean {
   }
 }
 
-/** Whether an option is among the words, in whatever bundle of letters, and however short its long name was cut. */
-function hasOption(words: Words, letters: string, long: readonly string[]): boolean {
-  return words.slice(1).some((word) => {
-    const text = textOf(word);
-    if (!text.startsWith('--')) return /^-\w/.test(text) && letters.split('').some((letter) => text.includes(letter));
-    const [name] = text.slice(2).split('=');
-    return name !== '' && long.some((option) => option.startsWith(name!));
-  });
-}
-
 function textOf(word: BashWord): string {
   return word.value ?? word.raw;
-}
-
-function sedInPlace(words: Words): boolean {
-  return words.slice(1).some((word) => /^-[nrEsuz]*i|^--i/.test(word.value ?? ''));
 }
 
 /** Words that are no options; after `--` all of them. */
@@ -212,26 +210,19 @@ function knownAt(word: BashWord): number | undefined {
   return match ? match[0].length : undefined;
 }
 
-function moverFiles(name: string, words: Words): FileUse[] {
-  const operands = plainOperands(words);
-  const into = valuesOf(words, /^(?:-[a-zA-Z]*t|--t[a-z-]*)$/, /^-t./);
-  const sources = into.length > 0 ? operands.filter((word) => !into.includes(word)) : operands.slice(0, -1);
+function moverFiles(name: string, words: Words, options: ValueOptions): FileUse[] {
+  const args = words.slice(1);
+  const operands = operandsBeside(args, options);
+  const into = options.short?.startsWith('t')
+    ? optionValues(args, { long: ['target-directory'], short: 't', valued: options.short.slice(1) })
+    : [];
+  const sources = into.length > 0 ? operands : operands.slice(0, -1);
   const targets = into.length > 0 ? into : operands.slice(-1);
   const inTarget = targets.flatMap((target) => sources.map((source) => insideOf(target, source)));
   return [
     ...sources.map((word): FileUse => ({ word, use: name === 'mv' ? 'tree' : 'search' })),
-    ...[...targets, ...inTarget].map((word): FileUse => ({ word, use: 'tree' })),
+    ...[...targets, ...inTarget].map(tree),
   ];
-}
-
-/** The name that a copied file gets inside a target folder. */
-function insideOf(target: BashWord, source: BashWord): BashWord {
-  const name = source.value?.replace(/\/+$/, '').replace(/^.*\//, '');
-  const last =
-    name === undefined || name === '.' || name === '..'
-      ? { kind: 'unknown' as const }
-      : { kind: 'text' as const, text: `/${name}` };
-  return { raw: `${target.raw}/…`, pieces: [...target.pieces, last], splits: target.splits };
 }
 
 function ddFiles(words: Words): FileUse[] {

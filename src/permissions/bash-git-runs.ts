@@ -104,6 +104,9 @@ function setRuns(name: string, args: Words): ToldRun[] {
     return [unknownRun('settings of git get another meaning')];
   return args.flatMap((word, i): ToldRun[] => {
     const value = args[i + 1];
+    const isFile =
+      /^(?:-f|--file)$/.test(args[i - 1]?.value ?? '') && !(args[i - 2] && firstText(args[i - 2]!).startsWith('--'));
+    if (isFile) return [];
     return value
       ? settingRuns(`${firstText(word)}=`, value.value === undefined ? undefined : `=${value.value}`, true)
       : [];

@@ -28,7 +28,8 @@ export function optionValues(args: Words, options: ValueOptions): BashWord[] {
 }
 
 /** The words behind a program's name that are neither options nor values of those options; behind `--` all of them. */
-export function operandsBeside(args: Words, options: ValueOptions): BashWord[] {
+export function operandsBeside(args: Words, { short = '', valued = '', ...long }: ValueOptions): BashWord[] {
+  const options = { ...long, short: short + valued };
   const operands: BashWord[] = [];
   for (let i = 0; i < args.length; i++) {
     const word = args[i]!;
@@ -65,6 +66,14 @@ function valueAt(
 /** Whether what is written in a word may make an option of it, as in `{x,-e}` and `${X:--e}`. */
 export function bringsOptions(word: BashWord): boolean {
   return word.value === undefined && /(?:[{,]|\$\{\w+:?[-+=])["'\\]*-/.test(word.raw);
+}
+
+/** Whether a word in front of `--` is not known from its first letter on, and so may be an option. */
+export function mayBringOption(args: Words): boolean {
+  const end = args.findIndex((word) => word.value === '--');
+  return (end < 0 ? args : args.slice(0, end)).some(
+    (word) => word.pieces[0]?.kind === 'unknown' || bringsOptions(word),
+  );
 }
 
 /** Whether an option is among the words, in whatever bundle of letters, and however short its long name was cut. */

@@ -9,7 +9,7 @@ import { ANY, covers, literal, STAR, type Pattern } from './wildcard.ts';
 export type Place =
   | { kind: 'paths'; paths: readonly string[] }
   | { kind: 'below'; folders: readonly string[]; patterns: readonly PathPattern[]; found: readonly string[] }
-  | { kind: 'unknown' };
+  | { kind: 'unknown'; why?: string };
 
 /** The absolute folders that a command may run in; `undefined` when they can't be told. */
 export function foldersOf(folders: Folders, ctx: PermissionContext): string[] | undefined {
@@ -29,6 +29,27 @@ export function foldersOf(folders: Folders, ctx: PermissionContext): string[] | 
 
 /** Finds where a word leads when it is taken as a path. */
 export function placeOf(word: BashWord, folders: Folders, ctx: PermissionContext): Place {
+  const place = placeByName(word, folders, ctx);
+  return place.kind !== 'unknown' && leadsAnywhere(place)
+    ? { kind: 'unknown', why: 'it leads to the folder or the open file of a process' }
+    : place;
+}
+
+/** Below such a name lies what a process is in or has open, which differs for everybody who looks. */
+const ofProcess = /^\/(?:proc\/[^/]+\/(?:task\/[^/]+\/)?(?:cwd|root|fd|task|map_files)(?:\/|$)|dev\/fd\/[^/]+\/)/;
+const mayBeOfProcess = /^\/(?:proc\/.*|dev\/fd\/.*\/.*)/s;
+
+function leadsAnywhere(place: Exclude<Place, { kind: 'unknown' }>): boolean {
+  const named = place.kind === 'paths' ? place.paths : place.found;
+  const computed = place.kind === 'paths' ? [] : place.folders;
+  return (
+    named.some(
+      (path) => ofProcess.test(normalisePath(path)) || ofProcess.test(path.replaceAll(/\/(?:\.?\/)+/g, '/')),
+    ) || computed.some((folder) => mayBeOfProcess.test(`${normalisePath(folder)}/`))
+  );
+}
+
+function placeByName(word: BashWord, folders: Folders, ctx: PermissionContext): Place {
   const bases = foldersOf(folders, ctx);
   const text = textOf(word.pieces, ctx);
   if (text !== undefined) {

@@ -52,15 +52,29 @@ const before = new RegExp(
 
 /** Reads a script command by command; one that it can't read may do anything. */
 function mayRun(script: string): boolean {
+  return readScript(script).runs;
+}
+
+/**
+ * What a script does besides printing: whether it may run something, and the files that it reads and writes, with
+ * `someValue` where a name is not known. Of a script that may run something they are those before that place, and any.
+ */
+export function readScript(script: string): { runs: boolean; read: string[]; written: string[] } {
+  const read: string[] = [];
+  const written: string[] = [];
   for (let rest = script; ;) {
     const [prefix, address] = before.exec(rest)!;
     rest = rest.slice(prefix.length);
     const command = rest[0];
-    if (address!.includes(someValue) && isWholeCommand(address!, command)) return true;
-    if (command === undefined) return false;
-    if (command === 'e') return true;
-    const length = command === 's' || command === 'y' ? lengthOfReplacing(rest) : lengthOf(rest);
-    if (length === undefined) return true;
+    if (address!.includes(someValue) && isWholeCommand(address!, command))
+      return { runs: true, read, written: [...written, someValue] };
+    if (command === undefined) return { runs: false, read, written };
+    if (command === 'e') return { runs: true, read, written: [...written, someValue] };
+    const replaces = command === 's' || command === 'y';
+    const length = replaces ? lengthOfReplacing(rest) : lengthOf(rest);
+    if (length === undefined) return { runs: true, read, written: [...written, someValue] };
+    const file = replaces ? fileOfReplacing(rest.slice(0, length)) : /^[rRwW]\s*([^\n]+)/.exec(rest)?.[1];
+    if (file !== undefined) (/[rR]/.test(command) && !replaces ? read : written).push(file);
     rest = rest.slice(length);
   }
 }
@@ -71,8 +85,9 @@ function isWholeCommand(address: string, next: string | undefined): boolean {
 }
 
 function lengthOf(text: string): number | undefined {
-  return /^(?:[aic](?:[^\\\n]|\\[\s\S])*|[rRwW#][^\n]*|[{}]|[:btT][^;\n]*|[=dDgGhHFnNpPqQlLxz]\s*\d*)/.exec(text)?.[0]
-    .length;
+  return /^(?:[aic](?:[^\\\n]|\\[\s\S])*|[rRwW#][^\n]*|[{}]|[:btT][^;\n]*|[=dDgGhHFnNpPqQlLxz][^\S\n]*\d*)/.exec(
+    text,
+  )?.[0].length;
 }
 
 /** `s` and `y`; not known when it can't be read, or when its flags run what comes out. */
@@ -84,4 +99,10 @@ function lengthOfReplacing(text: string): number | undefined {
   const start = 2 + first.length + 1 + second.length + 1;
   const flags = /^[gIiMmp0-9]*(?:w[^\n]*)?(?=[\s;}#]|$)/.exec(text.slice(start));
   return flags ? start + flags[0].length : undefined;
+}
+
+/** The file behind the flag `w`. */
+function fileOfReplacing(text: string): string | undefined {
+  const flags = splitBy(text.slice(2), text[1]!).slice(2).join(text[1]);
+  return /^[gIiMmp0-9]*w\s*([^\n]+)/.exec(flags)?.[1];
 }

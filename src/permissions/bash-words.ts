@@ -41,8 +41,15 @@ export function plainWord(text: string): BashWord {
   return wordOf(text, [{ kind: 'text', text }], false);
 }
 
-/** A word from its pieces. */
-export function wordOf(raw: string, pieces: readonly Piece[], splits: boolean): BashWord {
+/** A word from its pieces. Texts side by side become one, however they were quoted. */
+export function wordOf(raw: string, parts: readonly Piece[], splits: boolean): BashWord {
+  const pieces: Piece[] = [];
+  for (const part of parts) {
+    const last = pieces.at(-1);
+    if (part.kind === 'text' && last?.kind === 'text')
+      pieces[pieces.length - 1] = { kind: 'text', text: last.text + part.text };
+    else pieces.push(part);
+  }
   const known = pieces.every((piece) => piece.kind === 'text');
   const value = pieces.map((piece) => (piece.kind === 'text' ? piece.text : '')).join('');
   return { raw, pieces, splits, ...(known ? { value } : {}) };
