@@ -10,11 +10,12 @@ import type { Answer, Prompt, PromptBody } from '../src/shapes/prompt.ts';
 import type { Sha } from '../src/shapes/ids.ts';
 import { factsOf } from './call-facts.ts';
 import { callHooks } from './call-hooks.ts';
+import { ledAstray, ledTo, type LedTo } from './led-to.ts';
 import { at, replacedBy, type Checked, type Site } from './site.ts';
 import { readJson } from './read-blob.ts';
 
-/** What an earlier pass of the call came to, so that no stage runs twice. */
-export type Resume = { raw: Record<string, unknown>; inputHash: Sha; since: number };
+/** What an earlier pass of the call came to, so that no stage runs twice. `led`: where its paths led when it was first decided. */
+export type Resume = { raw: Record<string, unknown>; inputHash: Sha; since: number; led?: LedTo };
 
 export type Verdict =
   /** `input`: a person changed it. `resume`: what the next pass starts from. */
@@ -40,9 +41,10 @@ export async function decideCall(
   const { files, hosts, place, input } = site;
   const inputHash = hosts.sha(JSON.stringify(checked.raw));
   const grant = input.known?.grant;
-  const state: Resume = { raw: checked.raw, inputHash, since: resume?.since ?? place.at };
+  const led = resume?.inputHash === inputHash ? resume.led : ledTo(site, checked);
+  const state: Resume = { raw: checked.raw, inputHash, since: resume?.since ?? place.at, ...(led ? { led } : {}) };
   const saved = await files.blobs.put(JSON.stringify(state));
-  if (grant && resume?.inputHash === inputHash) return answered(site, checked, grant, saved);
+  if (grant && resume?.inputHash === inputHash) return answered(site, checked, grant, { led, saved });
 
   const { call: plain, context } = factsOf(site, checked);
   const hook = hookWord(before);
@@ -112,7 +114,12 @@ async function asked(site: Site, { checked, decision, call, context, state, save
 }
 
 /** A person has answered for this very input; an edited one passes the same door again, with deny and ask rules in force. */
-async function answered(site: Site, checked: Checked, grant: Answer, saved: Sha): Promise<Verdict> {
+async function answered(
+  site: Site,
+  checked: Checked,
+  grant: Answer,
+  { led, saved }: { led: LedTo | undefined; saved: Sha },
+): Promise<Verdict> {
   const { by } = grant;
   if (grant.unanswered) {
     const text = UNANSWERED[grant.unanswered](checked.tool.name);
@@ -129,6 +136,11 @@ async function answered(site: Site, checked: Checked, grant: Answer, saved: Sha)
   const given = grant.input ? await readJson<Record<string, unknown>>(site.files.blobs, grant.input) : undefined;
   // An answer adds to what was asked; any other edited input stands in the place of the whole.
   const edited = given && checked.tool.asks ? { ...checked.raw, ...given } : given;
+  const astray = led && !edited ? ledAstray(site, checked, led) : undefined;
+  if (astray !== undefined) {
+    tell(site, { behavior: 'deny', reason: { kind: 'safety', text: astray } });
+    return { kind: 'deny', text: astray };
+  }
   const reason: DecisionReason = { kind: 'person', ...(by ? { by } : {}) };
   return allowed(site, checked, edited, { by: 'A person', reason, saved });
 }

@@ -1,4 +1,5 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { JobConfig } from '../../src/shapes/job.ts';
@@ -25,6 +26,7 @@ const extras = {
 };
 const ask = { name: 'AskUserQuestion', input: { questions: [database, extras] } };
 const plan = (text: string) => ({ name: 'ExitPlanMode', input: { plan: text } });
+const intoFolder = { name: 'Write', input: { file_path: 'folder/new.txt', content: 'x' } };
 let r: Rig;
 
 beforeAll(async () => {
@@ -39,6 +41,7 @@ beforeAll(async () => {
       { match: 'edited badly', steps: [{ calls: [bash('touch fine')] }, { text: 'done' }] },
       { match: 'edited wrongly', steps: [{ calls: [bash('touch fine')] }, { text: 'done' }] },
       { match: 'with words', steps: [{ calls: [bash('touch words')] }, { text: 'done' }] },
+      { match: 'led astray', steps: [{ calls: [intoFolder] }, { calls: [intoFolder] }, { text: 'done' }] },
       { match: 'ask me', steps: [{ calls: [ask] }, { text: 'done' }] },
       { match: 'ask in words', steps: [{ calls: [ask] }, { text: 'done' }] },
       { match: 'ask in vain', steps: [{ calls: [ask, plan('x')] }, { text: 'done' }] },
@@ -148,6 +151,26 @@ describe('an answer', () => {
     expect(await r.settled(id)).toMatchObject({ status: 'done' });
     expect((await results(id))[0]!.content).toContain('does not accept that input');
     expect(existsSync(inWork('fine'))).toBe(false);
+  });
+
+  it('holds for the file that was asked about, not for where a link leads by now', async () => {
+    const id = await r.start('led astray');
+    await asked(id, 1);
+    const outside = mkdtempSync(join(tmpdir(), 'nightshift-outside-'));
+    symlinkSync(outside, inWork('folder'));
+    await answer(id, 1);
+    await asked(id, 2);
+    expect(readdirSync(outside)).toEqual([]);
+    await answer(id, 2);
+    expect(await r.settled(id)).toMatchObject({ status: 'done' });
+    const [first, second] = await results(id);
+    expect(first).toMatchObject({
+      is_error: true,
+      content: expect.stringContaining(`leads to ${outside}/new.txt now`),
+    });
+    expect(second).not.toHaveProperty('is_error');
+    expect(readFileSync(join(outside, 'new.txt'), 'utf8')).toBe('x');
+    rmSync(outside, { recursive: true });
   });
 
   it('says to the model what the person said with it', async () => {
