@@ -40,6 +40,16 @@ beforeAll(async () => {
       },
       { match: 'no further', steps: [{ calls: [bash('touch further')] }, { text: 'must not come here' }] },
       { match: 'changed input', steps: [{ calls: [bash('touch plain')] }, { text: 'done' }] },
+      {
+        match: 'some code',
+        steps: [
+          { calls: [bash("python3 -c 'print(1*2)'")] },
+          { calls: [bash("python3 -c 'print(1*2)'")] },
+          { calls: [bash('python3 -c \'print(1);open("star", "w");print(2)\'')] },
+          { calls: [bash('python3')] },
+          { text: 'done' },
+        ],
+      },
       { match: 'wrong input', steps: [{ calls: [bash('touch wrong')] }, { text: 'done' }] },
     ],
   });
@@ -86,6 +96,26 @@ test('an input that the tool does not take is sent back, and the question stays'
   expect(code).toBe(1);
   expect(out).toContain('Bash does not take this input: command');
   expect(await told(['deny', 'wrong:1', '--message', 'no'])).toMatchObject([{ accepted: true }]);
+});
+
+test('always holds for the very code that was shown, and says where there is no rule to keep', async () => {
+  await asking('some code', 'code');
+  const { out } = await c.run(['allow', '--always', 'code:1']);
+  expect(out).toContain("code:1: allowed; for the rest of the job: Bash(python3 -c 'print(1\\*2)')");
+  const shown = async (): Promise<unknown> =>
+    ((await c.json(['inbox'])) as { id: string; input: unknown }[]).map(({ id, input }) => [id, input]);
+  // The same code ran a second time without a question.
+  await expect
+    .poll(shown, { timeout: 60_000 })
+    .toMatchObject([['code:2', { command: expect.stringContaining('star') }]]);
+  expect(existsSync(join(c.dir, 'star'))).toBe(false);
+  await c.run(['deny', 'code:2']);
+  await expect.poll(shown, { timeout: 60_000 }).toMatchObject([['code:3', { command: 'python3' }]]);
+  expect((await c.run(['inbox'])).out).not.toContain('--always');
+  expect((await c.run(['allow', '--always', 'code:3'])).out).toContain(
+    'code:3: allowed; there is no rule to keep, so the next one asks again',
+  );
+  expect(await c.json(['result', '--wait', 'code'])).toMatchObject({ status: 'done' });
 });
 
 test('an edited input in a protected folder is refused, and the command promises no more than that', async () => {
