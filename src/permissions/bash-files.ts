@@ -1,6 +1,6 @@
 import { programName, type BashCommand } from './bash-analysis.ts';
 import { gitFiles, gitMayBeTold } from './bash-git-files.ts';
-import { hasOption, operandsBeside, optionValues, type ValueOptions } from './bash-options.ts';
+import { firstText, hasOption, operandsBeside, optionValues, type ValueOptions } from './bash-options.ts';
 import { mayBeTold, outputFiles } from './bash-outputs.ts';
 import { sedFiles } from './bash-sed-files.ts';
 import { fromInput, plainWord, wordFrom, type BashWord } from './bash-words.ts';
@@ -109,10 +109,10 @@ function namedFiles(name: string, words: Words): FileUse[] {
 function readerFiles(name: string, words: Words, { pattern, here }: { pattern?: RegExp; here?: boolean }): FileUse[] {
   const operands = plainOperands(words);
   const withoutPattern =
-    pattern && !words.slice(1).some((word) => pattern.test(word.raw)) ? operands.slice(1) : operands;
+    pattern && !words.slice(1).some((word) => pattern.test(firstText(word))) ? operands.slice(1) : operands;
   const attached = words
     .slice(1)
-    .filter((word) => /^--?[a-zA-Z]/.test(word.raw))
+    .filter((word) => /^--?[a-zA-Z]/.test(firstText(word)))
     .flatMap(attachedValues);
   const uses = [...withoutPattern, ...attached].map((word): FileUse => ({ word, use: here ? 'search' : 'read' }));
   if (looksAnywhere(name, words)) uses.push({ word: anywhere, use: 'search' });
@@ -163,7 +163,7 @@ function textOf(word: BashWord): string {
 /** Words that are no options; after `--` all of them. */
 function plainOperands(words: Words): BashWord[] {
   const end = words.findIndex((word) => word.value === '--');
-  return words.filter((word, i) => i > 0 && i !== end && ((end >= 0 && i > end) || !/^-./.test(word.raw)));
+  return words.filter((word, i) => i > 0 && i !== end && ((end >= 0 && i > end) || !/^-./s.test(firstText(word))));
 }
 
 /** Operands, and the values that are attached to options. */
@@ -172,7 +172,7 @@ function operandsOf(words: Words): BashWord[] {
     ...plainOperands(words),
     ...words
       .slice(1)
-      .filter((word) => /^--[a-z-]+=/.test(word.raw))
+      .filter((word) => /^--[a-z-]+=/.test(firstText(word)))
       .flatMap(attachedValues),
   ];
 }

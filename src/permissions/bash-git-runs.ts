@@ -37,6 +37,17 @@ export function gitRuns(words: Words): ToldRun[] {
   return [...frontRuns(front), ...(name === undefined ? [] : subcommandRuns(name, args))];
 }
 
+/** Whether one more word could tell git what to run. That of `git grep` is taken for a name of a file. */
+export function gitTakesProgram(words: Words): boolean {
+  const [subcommand] = gitSubcommand(words);
+  const name = subcommand?.value;
+  return (
+    name === undefined ||
+    (name !== 'grep' && told.has(name)) ||
+    /^(?:bisect|submodule|config|merge-index|mergetool)$/.test(name)
+  );
+}
+
 /** Options in front of the subcommand: settings for this one command, and where git finds its own programs. */
 function frontRuns(front: Words): ToldRun[] {
   return front.flatMap((word, i): ToldRun[] => {

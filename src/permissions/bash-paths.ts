@@ -5,11 +5,14 @@ import { joinPath, normalisePath, segmentsOf } from './paths.ts';
 import type { PathPattern } from './path-rules.ts';
 import { ANY, covers, literal, STAR, type Pattern } from './wildcard.ts';
 
-/** Where a word of a command may lead: known paths (absolute, links and `..` as written), or a pattern of them below known folders and what it finds there now. */
+/**
+ * Where a word of a command may lead: known paths (absolute, links and `..` as written), or a pattern of them below known
+ * folders and what it finds there now. Of an unknown one, `below` is where it starts and `why` what makes it dangerous.
+ */
 export type Place =
   | { kind: 'paths'; paths: readonly string[] }
   | { kind: 'below'; folders: readonly string[]; patterns: readonly PathPattern[]; found: readonly string[] }
-  | { kind: 'unknown'; why?: string };
+  | { kind: 'unknown'; why?: string; below?: readonly string[] };
 
 /** The absolute folders that a command may run in; `undefined` when they can't be told. */
 export function foldersOf(folders: Folders, ctx: PermissionContext): string[] | undefined {
@@ -55,6 +58,13 @@ function placeByName(word: BashWord, folders: Folders, ctx: PermissionContext): 
   if (text !== undefined) {
     if (text.startsWith('/')) return { kind: 'paths', paths: [text] };
     return bases ? { kind: 'paths', paths: bases.map((base) => joinPath(base, text)) } : { kind: 'unknown' };
+  }
+  const computed = word.pieces.findIndex((piece) => piece.kind === 'unknown');
+  if (computed >= 0) {
+    const start = textOf(word.pieces.slice(0, computed), ctx)?.replace(/[^/]*$/, '') ?? '';
+    return start === ''
+      ? { kind: 'unknown' }
+      : { kind: 'unknown', below: (bases ?? [ctx.cwd]).map((base) => joinPath(base, start)) };
   }
   const glob = globOf(word.pieces, ctx);
   if (!glob || glob.rest.includes('..')) return { kind: 'unknown' };

@@ -1,10 +1,11 @@
 import { programName } from './bash-analysis.ts';
 import { filled, filledByXargs } from './bash-filled.ts';
 import { undashed } from './bash-git.ts';
-import { gitRuns } from './bash-git-runs.ts';
+import { gitRuns, gitTakesProgram } from './bash-git-runs.ts';
+import { firstText } from './bash-options.ts';
 import { sedMayRun } from './bash-sed.ts';
 import { codeOf, lacksCode, readsInput, scriptsOf } from './bash-shells.ts';
-import { toldRuns, type ToldRun } from './bash-told.ts';
+import { takesProgram, toldRuns, type ToldRun } from './bash-told.ts';
 import { variableDoubt } from './bash-variables.ts';
 import { fromInput, type BashWord } from './bash-words.ts';
 
@@ -93,9 +94,14 @@ function look(words: Words, found: Found, { wrapped, fed }: { wrapped: boolean; 
   if (name === 'sed' && sedMayRun(fed ? [...words, fromInput] : words))
     found.unclear.push('what sed runs is not known');
   if (changesNames(name, words)) found.unclear.push(`${name} changes what names mean, or runs text`);
-  const told = name === 'git' ? gitRuns(words) : toldRuns(name, words);
+  const told = toldBy(name, words);
   for (const run of told) addTold(run, found, fed);
-  if (fed && /^(?:npx|pnpx|bunx|uvx)$/.test(name)) found.unclear.push(`what ${name} runs comes from an input`);
+  if (
+    fed &&
+    !words.some((word) => word.value === '--') &&
+    (name === 'git' ? gitTakesProgram(words) : takesProgram(name))
+  )
+    found.unclear.push(`what ${name} runs may come from an input`);
   found.exactOnly ||= told.length > 0 && /^(?:git|fd|fdfind|split)$/.test(name);
   const git = undashed(words);
   if (git) addTold({ kind: 'command', words: git }, found, fed);
@@ -106,6 +112,15 @@ function look(words: Words, found: Found, { wrapped, fed }: { wrapped: boolean; 
   found.beneath.push(...scripts);
   if (fed) found.fed.push(...scripts);
   found.readsCode ||= readsInput(name, words) || (!named && startsShell(name, words));
+}
+
+function toldBy(name: string, words: Words): ToldRun[] {
+  return name === 'git' ? gitRuns(words) : toldRuns(name, words);
+}
+
+/** Whether a program, by its bare name, is told something to run, be it known or not. */
+export function isTold(name: string, words: Words): boolean {
+  return toldBy(name, words).length > 0 || (name === 'sed' && sedMayRun(words));
 }
 
 function addTold(run: ToldRun, found: Found, fed: boolean): void {
@@ -121,7 +136,7 @@ function addTold(run: ToldRun, found: Found, fed: boolean): void {
 
 /** Whether a program that got no command starts a shell, or runs what it reads. */
 function startsShell(name: string, words: Words): boolean {
-  const asked = words.some((word) => /^-\w*[si]|^--(?:shell|login)$/.test(word.raw));
+  const asked = words.some((word) => /^-\w*[si]|^--(?:s|l)[a-z]*$/.test(firstText(word)));
   return shellsAlone.has(name) || (asked && (name === 'sudo' || name === 'doas'));
 }
 
@@ -147,7 +162,7 @@ function everyTail(all: Words, found: Found, outerFed: boolean): boolean {
     }
     found.code.push(...attachedCode(text));
     if (text.startsWith('-') || variable !== undefined) continue;
-    const isValue = i > 1 && takesValue(runner, words[i - 1]!.raw);
+    const isValue = i > 1 && takesValue(runner, firstText(words[i - 1]!));
     if (!isValue && before-- <= 0) named = true;
     if (/[\s;&|]/.test(text)) found.code.push(text);
     if (found.tails.has(tail.length)) continue;
@@ -198,7 +213,7 @@ function lookAtFind(words: Words, found: Found): void {
 
 /** Programs that give names another meaning, or run what stands in an argument of theirs. */
 function changesNames(name: string, words: Words): boolean {
-  const has = (option: RegExp): boolean => words.slice(1).some((word) => option.test(word.raw));
+  const has = (option: RegExp): boolean => words.slice(1).some((word) => option.test(firstText(word)));
   switch (name) {
     case 'alias':
       return words.length > 1;

@@ -1,6 +1,7 @@
 import { programName, type BashAnalysis, type BashCommand } from './bash-analysis.ts';
 import { changesFiles } from './bash-files.ts';
 import { gitReads } from './bash-git.ts';
+import { isTold } from './bash-runners.ts';
 import { opensNoFile } from './bash-redirects.ts';
 import type { BashWord } from './bash-words.ts';
 import type { PermissionContext } from './call.ts';
@@ -49,7 +50,7 @@ function namesOperator(command: BashCommand): boolean {
     const [first, ...rest] = words;
     if (first && operator.test(lastPart(first))) return true;
     const name = programName(words)?.replace(/^.*\//, '');
-    if (name !== undefined && describesOnly.has(name)) return false;
+    if (name !== undefined && describesOnly.has(name) && !isTold(name, words)) return false;
     return rest.some(
       (word) =>
         operator.test(lastPart(word)) ||

@@ -76,6 +76,11 @@ const told: ReadonlyMap<string, ValueOptions> = new Map([
   ['bat', { long: ['pager'] }],
 ]);
 
+/** Whether one more word could tell a program what to run. That of rg is taken for a name of a file. */
+export function takesProgram(name: string): boolean {
+  return name !== 'rg' && (told.has(name) || /^(?:tar|bsdtar|fd|fdfind|split|ssh|npx|pnpx|bunx|uvx)$/.test(name));
+}
+
 function tableRuns(name: string, args: Words): ToldRun[] {
   const options = told.get(name);
   const tame = (word: BashWord): boolean => isTameProgram(word.value) || compressor.test(word.value ?? '');

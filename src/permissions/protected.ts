@@ -62,7 +62,10 @@ export function isOwnState({ path, real }: ResolvedPath, ctx: PermissionContext,
 
 /** The same for a place that may be known in part only: a wildcard of the shell may find a protected hidden name. */
 export function protectedPlace(place: Place, ctx: PermissionContext): string | undefined {
-  if (place.kind === 'unknown') return place.why;
+  if (place.kind === 'unknown')
+    return (
+      place.why ?? place.below?.map((path) => protectedReason(locate(path, ctx), ctx)).find((why) => why !== undefined)
+    );
   if (place.kind === 'paths') {
     return place.paths.map((path) => protectedReason(locate(path, ctx), ctx)).find((why) => why !== undefined);
   }

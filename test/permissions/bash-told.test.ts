@@ -100,6 +100,27 @@ describe('a program that git is told', () => {
   });
 
   test.each([
+    'echo --compress-program=rm | xargs sort -S1k f',
+    'echo "-c alias.z=\'!rm x\' z" | xargs git',
+    'echo "-x \'rm x\'" | xargs git rebase main',
+    'echo -I rm | xargs tar cf a b',
+    "env '-Srm' x",
+    "mapfile '-C' 'rm x' -c 1 A < f",
+    "sudo '-s' <<< 'rm x'",
+  ])('%j asks or is denied, whatever comes in or is quoted', (command) =>
+    expect(bashVerdict(deny, command)).not.toBe('allow'),
+  );
+  test.each(['ls | xargs sort --', 'ls | xargs git add', 'rg -l a | xargs rg b', 'ls | xargs git show -s --format=%h'])(
+    '%j goes on as before',
+    (command) => expect(bashVerdict(deny, command)).toBe('allow'),
+  );
+  test('nor does one that runs the job', () => {
+    for (const command of ["git -c core.pager='nightshift allow j:1' -p log", "sed '1e nightshift allow j:1' f"])
+      expect(bashVerdict({ allow: ['Bash'] }, command)).toBe('ask');
+    expect(bashVerdict({ allow: ['Bash'] }, "git commit -m 'Let nightshift allow it'")).toBe('allow');
+  });
+
+  test.each([
     'git push x',
     'git-push x',
     '/usr/lib/git-core/git-push x',

@@ -81,6 +81,16 @@ describe('a file that a program is told to write by the side', () => {
       expect(bashVerdict({ allow: ['Bash'], mode: 'plan' }, command)).toBe('ask');
     },
   );
+  test('of a path that is known in part, the known part counts', () => {
+    for (const command of [
+      'tee .git/hooks/"$X"',
+      'echo x > .git/$X',
+      'cp a ~/.ssh/../.git/$X',
+      'touch .git/hooks/{a,b}',
+    ])
+      expect(bashVerdict({ allow: ['Bash'] }, command)).toBe('ask');
+    expect(bashVerdict({ allow: ['Bash'] }, 'tee out/"$X" > src/$Y.ts')).toBe('allow');
+  });
   test('git walks first', () => {
     expect(bashVerdict({ allow: ['Bash(git *)'] }, 'git -C .git log --output=config')).toBe('ask');
     expect(bashVerdict({ allow: ['Bash(git *)'] }, 'git -C a -C ../.git log --output=config')).toBe('ask');

@@ -100,6 +100,32 @@ const special = [
   '--compress-program=rm',
   '-S1 --compress-prog=rm',
 ];
+/** Programs that are told by a word what to run or write. */
+const told = [
+  'sort -S1k --compress-p rm big',
+  'sort -S 1k "--compress-program"=rm big',
+  'sort -S1k {--compress-program=rm,big}',
+  'sort -ruo out f.txt',
+  'git clone -ccore.sshCommand=rm ssh://x/y z',
+  'git clone -qc core.sshCommand=rm ssh://x/y z',
+  "git clone --confi=core.sshCommand='rm x; :' ssh://x/y z",
+  "git -c alias.z='!rm x' z",
+  "git '-c' alias.z='!rm x' z",
+  "git -C d -c 'alias.z=!rm x' z",
+  'git diff --no-index --output=out f.txt x',
+  'git diff --no-index --outp out f.txt x',
+  'git init -q d',
+  "sed 'w out' f.txt",
+  "sed -n -e p -e '1,2{w out' -e '}' f.txt",
+  "sed s,t,b,w'out' f.txt",
+  "sed -i'd/*' s/t/b/ f.txt",
+  'uniq -f 1 f.txt out',
+  "env '-Srm' x",
+  "mapfile '-C' 'rm x' -c 1 A < f.txt",
+  'echo --compress-program=rm | xargs sort -S1k big',
+  'echo "-c alias.z=\'!rm x\' z" | xargs git',
+  'echo x > /proc/self/cwd/out',
+];
 const variables = [
   '$X',
   '"$X"',
@@ -276,6 +302,7 @@ const { script } = fc.letrec<Record<'script' | 'statement' | 'simple' | 'word' |
       { depthSize: 'small', maxDepth: 4 },
       { weight: 12, arbitrary: tie('simple') },
       { weight: 1, arbitrary: fc.constantFrom(...assignments) },
+      { weight: 1, arbitrary: fc.constantFrom(...told) },
       {
         weight: 3,
         arbitrary: fc

@@ -34,6 +34,7 @@ const real = [
   'setsid',
   'bash',
   'sh',
+  'git',
 ];
 
 /** What a command did: the stub programs that ran, and whether a file appeared, vanished or changed. */
@@ -98,6 +99,8 @@ function layOut(work: string): void {
   // Words to read, which no shell takes for a script: what a script file holds is not for the analysis to know.
   writeFileSync(join(work, 'data'), 'rm x \0\n');
   writeFileSync(join(work, 'd/g.txt'), 'more\n');
+  // Enough for sort to want a second file.
+  writeFileSync(join(work, 'big'), 'a line of text\n'.repeat(10_000));
 }
 
 function snapshot(dir: string): string {
