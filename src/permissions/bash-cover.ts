@@ -83,7 +83,7 @@ function patternHindrance(command: BashCommand, { ctx, directories, rules }: Mea
       return `it writes ${word.raw}, outside the working folders`;
   }
   return mayBeToldFile(command)
-    ? 'a word that is only known when it runs may name a file to write; put `--` in front of it'
+    ? 'a word that is only known when it runs may name a file to write; `--` in front of it rules that out'
     : undefined;
 }
 

@@ -68,12 +68,20 @@ export function bringsOptions(word: BashWord): boolean {
   return word.value === undefined && /(?:[{,]|\$\{\w+:?[-+=])["'\\]*-/.test(word.raw);
 }
 
-/** Whether a word in front of `--` is not known from its first letter on, and so may be an option. */
+/**
+ * Whether a word in front of `--` is not known from its first letter on, and so may be an option. One word that ends like a
+ * range of commits is taken for one: a file of such a name does no harm.
+ */
 export function mayBringOption(args: Words): boolean {
   const end = args.findIndex((word) => word.value === '--');
   return (end < 0 ? args : args.slice(0, end)).some(
-    (word) => word.pieces[0]?.kind === 'unknown' || bringsOptions(word),
+    (word) => (word.pieces[0]?.kind === 'unknown' && !isRange(word)) || bringsOptions(word),
   );
+}
+
+function isRange({ pieces, splits }: BashWord): boolean {
+  const last = pieces.at(-1);
+  return !splits && last?.kind === 'text' && /^\.\.\.?[\w/-]+$/.test(last.text);
 }
 
 /** Whether an option is among the words, in whatever bundle of letters, and however short its long name was cut. */

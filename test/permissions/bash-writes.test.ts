@@ -105,6 +105,9 @@ describe('a file that a program is told to write by the side', () => {
     expect(bashVerdict(log, 'git log -- "$FILE"')).toBe('allow');
     expect(bashVerdict(log, 'git log --since="$DATE" -n5 v$VERSION')).toBe('allow');
     expect(bashVerdict(log, 'ls | xargs git log --')).toBe('allow');
+    expect(bashVerdict(log, 'git log "$TAG"..HEAD "$A...origin/main"')).toBe('allow');
+    expect(bashVerdict(log, 'git log $TAG..HEAD')).toBe('ask');
+    expect(bashVerdict(log, 'git log "$TAG/config"')).toBe('ask');
     expect(bashVerdict({ allow: ['Bash'], deny: ['Edit(P/**)'] }, 'git log "$REV"')).toBe('allow');
   });
   test('as real programs write it', () => {
