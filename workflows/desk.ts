@@ -37,13 +37,14 @@ export function openDesk(id: string, s: JobState, config: Sha): Desk {
   const tasks = listenToTasks(id, s, queue);
   const desk = { rollOver: false, extended: false };
   setHandler(messages.send, queue);
-  setHandler(messages.interrupt, ({ now }) => {
+  setHandler(messages.interrupt, ({ now, press }) => {
     if (!child) interrupted = s.turnOpen; // between two runs of a turn: the next one hears of it
     else if (!stopping && patched('interrupting')) {
       stopping = true;
       publish();
     }
-    tell((running) => running.signal(messages.stop, { why: 'interrupt', ...(now ? { now } : {}) }));
+    const stop = { why: 'interrupt' as const, ...(now ? { now } : {}), ...(press ? { press } : {}) };
+    tell((running) => running.signal(messages.stop, stop));
   });
   setHandler(messages.extend, (limits) => {
     Object.assign(s.limits, limits);

@@ -31,7 +31,10 @@ export function listen(s: TurnState, root: CancellationScope): Box {
   setHandler(rollOver, () => {
     s.rollOver = true;
   });
-  setHandler(stop, ({ why, now }) => {
+  const presses = new Set<string>();
+  setHandler(stop, ({ why, now, press }) => {
+    if (press && presses.has(press)) return; // the same one, by way of the job
+    if (press) presses.add(press);
     if (s.reason || now) root.cancel(); // pressed twice: calls that block end too
     s.reason ??= why;
     box.model?.cancel();

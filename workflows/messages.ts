@@ -12,8 +12,8 @@ import type { TurnView } from '../src/shapes/turn.ts';
 // The job: the only door for people. Signals, because all of it must work with no worker alive.
 export const answerPermission = defineSignal<[Answer]>('answerPermission');
 export const send = defineSignal<[Note]>('send');
-/** `now`: calls that block are stopped too. */
-export const interrupt = defineSignal<[{ now?: boolean }]>('interrupt');
+/** `now`: calls that block are stopped too. `press`: names this one, where the turn is told directly as well. */
+export const interrupt = defineSignal<[{ now?: boolean; press?: string }]>('interrupt');
 export const extend = defineSignal<[Partial<Limits>]>('extend');
 /** Continue as new at the next quiet point. */
 export const rollOver = defineSignal('rollOver');
@@ -38,10 +38,10 @@ export type PermissionsUpdated = { updates: Sha; turn: number; step: number; ind
 // A task, from its job. A signal, because a cancel of a task that is gone would look like a success.
 export const endNow = defineSignal('endNow');
 
-// A turn, from its job.
+// A turn, from its job; `stop` also from people, while no worker is there to pass it on.
 export const answer = defineSignal<[Answer]>('answer');
 export const note = defineSignal<[Note]>('note');
 /** `mode`: the job goes on in that one. */
 export const rules = defineSignal<[{ sha: Sha; rev: number; mode?: Mode }]>('rules');
-export const stop = defineSignal<[{ why: Reason; now?: boolean }]>('stop');
+export const stop = defineSignal<[{ why: Reason; now?: boolean; press?: string }]>('stop');
 export const turnView = defineQuery<TurnView>('turnView');

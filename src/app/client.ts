@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { WorkflowHandle } from '@temporalio/client';
+import { isTurnId } from '../core/paths.ts';
 import type { Note } from '../shapes/call.ts';
 import { JobId } from '../shapes/ids.ts';
 import type { JobConfig, JobInput, JobMemo, JobState, JobView } from '../shapes/job.ts';
@@ -121,7 +122,7 @@ export class JobClient {
 
   /** Whether a worker of this home lives: what did not answer then is late, without one it can't answer. */
   hasWorker(): Promise<boolean> {
-    return this.#door.call(({ workers }) => Promise.resolve(workers() > 0));
+    return this.#door.call(async ({ workers }) => (await workers()) > 0);
   }
 
   /** What the job itself says, `undefined` when no worker answers in time. */
@@ -187,8 +188,31 @@ export class JobClient {
   }
 
   /** Asks the server to cancel; `false` when the job is not open. */
-  cancel(id: string): Promise<boolean> {
-    return this.#whileOpen(id, (handle) => handle.cancel());
+  async cancel(id: string): Promise<boolean> {
+    if (!(await this.#whileOpen(id, (handle) => handle.cancel()))) return false;
+    await this.#tellTurn(id, (turn) => turn.cancel());
+    return true;
+  }
+
+  /** Ends the running turn; `now`: with calls that block. `false` when the job is not open. */
+  async interrupt(id: string, options: { now?: boolean }): Promise<boolean> {
+    const press = { ...options, press: newId('press') };
+    if (!(await this.#whileOpen(id, (handle) => handle.signal('interrupt', press)))) return false;
+    // A worker of an earlier version would take the same press for two.
+    const isEarly = await this.#door.call(({ early }) => Promise.resolve(early?.() === true));
+    if (isEarly) await this.#tellTurn(id, (turn) => turn.signal('stop', { why: 'interrupt', ...press }));
+    return true;
+  }
+
+  /** The job tells its turn too, but only when a worker takes it up, and meanwhile the turn could begin one more call. */
+  async #tellTurn(id: string, act: (turn: WorkflowHandle) => Promise<unknown>): Promise<void> {
+    const told = this.#door.call(async ({ client }) => {
+      const { raw } = await client.workflow.getHandle(id).describe();
+      const children = (raw.pendingChildren ?? []).flatMap(({ workflowId }) => workflowId ?? []);
+      return Promise.all(children.filter(isTurnId).map((turn) => act(client.workflow.getHandle(turn))));
+    });
+    // One that has just ended needs not hear of it, and what the server no longer takes the job will pass on.
+    await told.catch(() => undefined);
   }
 
   /**

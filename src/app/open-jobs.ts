@@ -1,4 +1,4 @@
-import { type CliError, unknownError, usageError } from './cli-error.ts';
+import { type CliError, isServiceError, unknownError, usageError } from './cli-error.ts';
 import { JobClient } from './client.ts';
 import { type Io, tell } from './io.ts';
 import { openStore } from './open-store.ts';
@@ -27,13 +27,18 @@ export async function openNewJobs(io: Io): Promise<JobClient> {
   return new JobClient(openStore(service.home.jobs), new TemporalDoor(() => dial(io)));
 }
 
-/** For what looks at all jobs: `undefined` where none was ever started. The service is started when it is first needed. */
-export async function openJobs(io: Io): Promise<JobClient | undefined> {
+/**
+ * For what looks at all jobs: `undefined` where none was ever started. The service is started when it is first needed.
+ * `tells`: for what has something to tell them, which they hear before a worker that has to be started takes them up.
+ */
+export async function openJobs(io: Io, { tells = false } = {}): Promise<JobClient | undefined> {
   const home = lookAtHome(homePath(io.env));
   if (home === undefined) return undefined;
   const store = openStore(home.jobs);
   warnOfDisk(home.home, io);
-  return (await store.ids()).length === 0 ? undefined : new JobClient(store, new TemporalDoor(() => dial(io)));
+  return (await store.ids()).length === 0
+    ? undefined
+    : new JobClient(store, new TemporalDoor(() => (tells ? dialFirst(io) : dial(io))));
 }
 
 /** It may be why nothing goes on, and then it has to be said where people look. */
@@ -46,9 +51,9 @@ function warnOfDisk(home: string, io: Io): void {
   );
 }
 
-/** For what is about one job. Throws (3) when there is none of that id. */
-export async function openKnownJob(io: Io, id: string): Promise<JobClient> {
-  const jobs = await openJobs(io);
+/** For what is about one job. Throws (3) when there is none of that id. `tells`: as for all. */
+export async function openKnownJob(io: Io, id: string, options: { tells?: boolean } = {}): Promise<JobClient> {
+  const jobs = await openJobs(io, options);
   if (jobs?.store.has(id)) return jobs;
   throw unknownError(`there is no job ${id}`, 'nightshift ls --all   # every job of this home');
 }
@@ -62,6 +67,44 @@ export function servedJobs(service: Service, io: Io): JobClient {
 async function dial(io: Io): Promise<Connected> {
   const progress = (line: string): void => tell(io, line);
   return reach((await currentService(io.env)) ?? (await ensureService({ env: io.env, progress })), io);
+}
+
+/** Where the service has to be started, its worker waits until the door is closed or somebody asks for a worker: then all has been told. */
+async function dialFirst(io: Io): Promise<Connected> {
+  const progress = (line: string): void => tell(io, line);
+  const running = await currentService(io.env);
+  if (running !== undefined) return reach(running, io);
+  let isEarly = true;
+  let begin = (): void => {};
+  const said = new Promise<void>((resolve) => (begin = resolve));
+  const tellAll = (): void => {
+    isEarly = false;
+    begin();
+  };
+  try {
+    const to = await reach(await ensureService({ env: io.env, progress, said }), io);
+    return {
+      ...to,
+      early: () => isEarly,
+      async workers() {
+        tellAll();
+        // That none comes up is for `status` to explain; what was told is recorded.
+        await ensureService({ env: io.env, progress }).catch((error: unknown) => orNothing(error));
+        return to.workers();
+      },
+      close() {
+        tellAll();
+        return to.close();
+      },
+    };
+  } catch (error) {
+    tellAll();
+    throw error;
+  }
+}
+
+function orNothing(error: unknown): undefined {
+  if (!isServiceError(error)) throw error;
 }
 
 async function reach(service: Service, io: Io): Promise<Connected> {

@@ -1,8 +1,17 @@
 import type { Client } from '@temporalio/client';
 import { CliError, Exit, isServiceError } from './cli-error.ts';
 
-/** A connected client, and the queue of our home on that server; `workers` counts those of the home that live. */
-export type Connected = { client: Client; taskQueue: string; workers: () => number; close(): Promise<void> };
+/**
+ * A connected client, and the queue of our home on that server; `workers` counts those of the home that live. `early`:
+ * the service was started for this, and its worker, of this version, is still to come.
+ */
+export type Connected = {
+  client: Client;
+  taskQueue: string;
+  workers: () => number | Promise<number>;
+  early?: () => boolean;
+  close(): Promise<void>;
+};
 
 /** The way to the server: dials when it is first used, and again after it was lost. Every request has a deadline. */
 export class TemporalDoor {

@@ -28,11 +28,13 @@ export const hookEnvDir = 'hook-env';
 export const eventsFile = 'events.jsonl';
 export const recordFile = 'record.json';
 
+const TURN_ID = /^([^/]+)\/t(\d+)$/;
 /** A turn's workflow id; a job's id holds no slash. */
 export const turnId = (job: string, turn: number): string => `${job}/t${turn}`;
+export const isTurnId = (id: string): boolean => TURN_ID.test(id);
 /** Job and number of a turn, from its workflow id. */
 export function parseTurnId(id: string): { job: string; turn: number } {
-  const match = /^([^/]+)\/t(\d+)$/.exec(id);
+  const match = TURN_ID.exec(id);
   if (!match) throw new Error(`not the workflow id of a turn: ${id}`);
   return { job: match[1]!, turn: Number(match[2]) };
 }

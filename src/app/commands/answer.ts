@@ -39,7 +39,7 @@ export function deny(ids: string[], options: AnswerOptions, io: Io): Promise<num
 async function answerAll(verb: 'allow' | 'deny', ids: string[], options: AnswerOptions, io: Io): Promise<number> {
   refuseBelowJob(verb, io.env);
   const input = checkArguments(verb, ids, options);
-  const jobs = await openJobs(io);
+  const jobs = await openJobs(io, { tells: true });
   if (jobs === undefined) {
     if (options.all === true) return report(verb, [], options, io);
     throw unknownError(`there is no question ${ids[0]}`, 'No job was ever started in this home.');

@@ -4,7 +4,7 @@ import { openKnownJob } from '../open-jobs.ts';
 
 /** `cancel ID`: ends a job for good; its results are kept. To cancel a cancelled job is no error. */
 export async function cancel(id: string, options: { json?: boolean }, io: Io): Promise<number> {
-  const jobs = await openKnownJob(io, id);
+  const jobs = await openKnownJob(io, id, { tells: true });
   try {
     const before = await jobs.describe(id);
     // The server takes a cancel of what has ended without a word.

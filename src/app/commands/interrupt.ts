@@ -4,13 +4,13 @@ import { openKnownJob } from '../open-jobs.ts';
 
 /** `interrupt ID`: ends the running turn; the job stays and takes messages. `now` stops calls too that would rather end. */
 export async function interrupt(id: string, options: { now?: boolean; json?: boolean }, io: Io): Promise<number> {
-  const jobs = await openKnownJob(io, id);
+  const jobs = await openKnownJob(io, id, { tells: true });
   try {
     const before = await jobs.describe(id);
     if (before.status === 'idle') {
       throw new CliError(Exit.failed, `${id} is idle; nothing runs`, `nightshift send ${id} "…"`);
     }
-    const told = await jobs.signal(id, 'interrupt', options.now === true ? { now: true } : {});
+    const told = await jobs.interrupt(id, options.now === true ? { now: true } : {});
     const { status } = await jobs.describe(id);
     if (!told) {
       throw new CliError(

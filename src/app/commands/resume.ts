@@ -17,7 +17,7 @@ import { usedUp } from '../used-up.ts';
 export async function resume(id: string, options: LimitFlags & { json?: boolean }, io: Io): Promise<number> {
   refuseBelowJob('resume', io.env);
   const limits = parseLimits(options, Date.now());
-  const jobs = await openKnownJob(io, id);
+  const jobs = await openKnownJob(io, id, { tells: true });
   try {
     const said = await goOn(jobs, id, limits);
     const { status } = await jobs.describe(id);

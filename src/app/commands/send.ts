@@ -18,7 +18,7 @@ export async function send(id: string, text: string | undefined, options: { json
   const example = `nightshift send ${id} "Use the other approach"`;
   if (text === undefined && io.stdin.isTTY === true) throw usageError('there is no message', example);
   const message = await readPrompt(text, io, example);
-  const jobs = await openKnownJob(io, id);
+  const jobs = await openKnownJob(io, id, { tells: true });
   try {
     const before = await jobs.describe(id);
     const used = isSettled(before) ? await usedOf(jobs, before) : undefined;

@@ -8,8 +8,11 @@ import { socketPath } from './socket-path.ts';
 /** What a keeper can be asked, one JSON line per connection. */
 export const Command = z.discriminatedUnion('cmd', [
   z.object({ cmd: z.literal('status') }),
-  /** Answers when server and worker both answer. */
-  z.object({ cmd: z.literal('wait') }),
+  /**
+   * Answers when server and worker both answer; with `first` when the server does, and the first worker is not started
+   * before the asker hangs up or five seconds have gone.
+   */
+  z.object({ cmd: z.literal('wait'), first: z.boolean().optional() }),
   z.object({ cmd: z.literal('stop'), now: z.boolean() }),
   /** Restarts the workers, with other model variables or from another program where they are given. */
   z.object({
@@ -43,8 +46,15 @@ export type Asked =
   | { readonly kind: 'silent' }
   | { readonly kind: 'answer'; readonly state: KeeperState };
 
-/** Carries out a command; `progress` reaches the asker at once. Without a state the asker is left with nobody to ask. */
-export type Handler = (command: Command, progress: (line: string) => void) => Promise<KeeperState | undefined>;
+/**
+ * Carries out a command; `progress` reaches the asker at once, `left` settles when he has hung up. Without a state the
+ * asker is left with nobody to ask.
+ */
+export type Handler = (
+  command: Command,
+  progress: (line: string) => void,
+  left: Promise<void>,
+) => Promise<KeeperState | undefined>;
 
 /** Signs of life come this often while a command takes its time, in ms. */
 const SIGN_EVERY = 1000;
@@ -95,12 +105,13 @@ export async function serveControl(socket: string, handle: Handler): Promise<Con
   };
 }
 
-/** Asks the keeper of a home; throws ServiceError when it answers with an error. */
+/** Asks the keeper of a home; throws ServiceError when it answers with an error. `stay`: hangs up only when that settles. */
 export function askKeeper(
   socket: string,
   command: Command,
   progress: (line: string) => void,
   silentAfter = SILENT_AFTER,
+  stay?: Promise<void>,
 ): Promise<Asked> {
   return new Promise((resolve, reject) => {
     const target = socketPath(socket);
@@ -132,6 +143,10 @@ export function askKeeper(
       } else if ('error' in line) {
         const { message, fix, lasting } = line.error;
         settle(() => reject(new ServiceError(message, fix, lasting)));
+      } else if (stay !== undefined) {
+        resolve({ kind: 'answer', state: line.state });
+        peer.setTimeout(0).unref();
+        void stay.finally(() => peer.destroy());
       } else settle(() => resolve({ kind: 'answer', state: line.state }));
     });
   });
@@ -159,9 +174,12 @@ async function answer(peer: Socket, text: string, handle: Handler): Promise<void
     if (peer.writable) peer.write(`${JSON.stringify(line)}\n`);
   };
   const signs = setInterval(() => say({ progress: null }), SIGN_EVERY);
+  const left = new Promise<void>((resolve) => peer.once('close', () => resolve()));
+  let stays = false;
   try {
     const command = Command.parse(JSON.parse(text));
-    const state = await handle(command, (line) => say({ progress: line }));
+    const state = await handle(command, (line) => say({ progress: line }), left);
+    stays = command.cmd === 'wait' && command.first === true && state !== undefined;
     if (state !== undefined) say({ state });
   } catch (error) {
     const known = error instanceof ServiceError ? error : undefined;
@@ -169,6 +187,6 @@ async function answer(peer: Socket, text: string, handle: Handler): Promise<void
     say({ error: { message: errorText(error), fix, lasting } });
   } finally {
     clearInterval(signs);
-    peer.end();
+    if (!stays) peer.end();
   }
 }

@@ -27,6 +27,8 @@ export interface EnsureOptions {
   readonly files?: Partial<ServiceFiles>;
   /** See KeeperSpec. */
   readonly silentAfter?: number;
+  /** Given, a server that answers is enough, and the first worker is not started before this settles or five seconds have gone. */
+  readonly said?: Promise<void>;
 }
 
 /** The compiled programs of a service. */
@@ -43,9 +45,13 @@ const MUTE_AFTER = 20_000;
 const CLOSE_AND_RUN =
   'for fd in /proc/$$/fd/*; do fd=${fd##*/}; [ "$fd" -gt 2 ] && eval "exec $fd>&-"; done; exec "$@"';
 
-/** The state of a keeper that is there, when server and worker answer; `undefined` when there is none, or none that lives. */
-export async function waitForKeeper(home: Home, progress: (line: string) => void): Promise<KeeperState | undefined> {
-  const asked = await askKeeper(home.socket, { cmd: 'wait' }, progress);
+/** The state of a keeper that is there, when server and worker answer; `undefined` when there is none, or none that lives. `said`: see EnsureOptions. */
+export async function waitForKeeper(
+  home: Home,
+  progress: (line: string) => void,
+  said?: Promise<void>,
+): Promise<KeeperState | undefined> {
+  const asked = await askKeeper(home.socket, { cmd: 'wait', ...(said && { first: true }) }, progress, undefined, said);
   if (asked.kind === 'answer') return asked.state;
   if (asked.kind === 'silent') await killKeeper(home, progress);
   return undefined;
@@ -65,7 +71,7 @@ export async function startKeeper(
   let muteSince: number | undefined;
   while (performance.now() < limit) {
     const listens = existsSync(home.socket);
-    const state = await waitForKeeper(home, progress);
+    const state = await waitForKeeper(home, progress, options.said);
     if (state !== undefined) return state;
     muteSince = listens ? undefined : (muteSince ?? performance.now());
     const { ended } = keeper;

@@ -63,14 +63,19 @@ async function keep({ spec, env, log: write, signal }: KeeperOptions, home: Home
   if (signal.aborted) stopping.fire();
 
   let started = Promise.resolve();
-  const obey = async (command: Command): Promise<KeeperState | undefined> => {
+  const obey = async (command: Command, left: Promise<void>): Promise<KeeperState | undefined> => {
     switch (command.cmd) {
       case 'status':
         return service.state();
       case 'wait':
         try {
-          await started;
-          await Promise.race([service.ready(), stopping.promise]);
+          if (command.first === true) {
+            service.holdWorker(left);
+            await Promise.race([service.serverReady(), started, stopping.promise]);
+          } else {
+            await started;
+            await Promise.race([service.ready(), stopping.promise]);
+          }
         } catch (error) {
           heard.fire();
           if (!isStopping) throw error;
@@ -96,10 +101,10 @@ async function keep({ spec, env, log: write, signal }: KeeperOptions, home: Home
         return command satisfies never;
     }
   };
-  const control = await serveControl(home.socket, (command, progress) => {
-    if (command.cmd === 'status') return obey(command);
+  const control = await serveControl(home.socket, (command, progress, left) => {
+    if (command.cmd === 'status') return obey(command, left);
     listeners.add(progress);
-    return obey(command).finally(() => listeners.delete(progress));
+    return obey(command, left).finally(() => listeners.delete(progress));
   });
   const mend = keepFiles(
     [

@@ -34,6 +34,10 @@ export interface KeptService {
   start(): Promise<void>;
   /** Resolves when server and worker both answer. */
   ready(): Promise<void>;
+  /** Resolves when the server answers, as early as that may be. */
+  serverReady(): Promise<void>;
+  /** Does not start the first worker before this settles, or the server has answered for five seconds: what is told to the jobs until then, they hear first. */
+  holdWorker(until: Promise<void>): void;
   state(): KeeperState;
   /** Writes the record as it is now. */
   writeRecord(): void;
@@ -52,6 +56,8 @@ const WORKER_GRACE = 35_000;
 const SHORT_GRACE = 1000;
 /** A worker that fails this often before it ever ran makes `up` fail. */
 const FIRST_STARTS = 3;
+/** So long the first worker waits for those who have something to tell its jobs, in ms. */
+const HOLD_LIMIT = 5000;
 const SERVER_LOOK_EVERY = 10;
 const SERVER_LOOKS = 3;
 
@@ -112,6 +118,9 @@ export function keepService({ spec, home, env, keeper, log, holdsHome, admit }: 
   };
   const silences = [0, 1].map(() => silenceWatch(home.workers, log, spec.silentAfter));
   const hangs = hangWatch(log);
+  const holds = new Set<Promise<void>>();
+  let serverIsUp = (): void => {};
+  const firstUp = new Promise<void>((resolve) => (serverIsUp = resolve));
 
   return {
     async start() {
@@ -126,6 +135,9 @@ export function keepService({ spec, home, env, keeper, log, holdsHome, admit }: 
         await server.ready(1);
         refuseWhenStopping();
       }
+      serverIsUp();
+      while (holds.size > 0) await Promise.race(holds);
+      refuseWhenStopping();
       log('starting the worker …');
       worker = keepWorker('worker');
       await worker.ready(FIRST_STARTS);
@@ -138,6 +150,15 @@ export function keepService({ spec, home, env, keeper, log, holdsHome, admit }: 
       refuseWhenStopping();
       await server?.ready();
       await worker?.ready();
+    },
+    async serverReady() {
+      await firstUp;
+      refuseWhenStopping();
+      await server?.ready();
+    },
+    holdWorker(until) {
+      const hold = Promise.race([until, firstUp.then(() => patience(HOLD_LIMIT))]).finally(() => holds.delete(hold));
+      holds.add(hold);
     },
     state: () => ({
       record: record(),
@@ -180,6 +201,10 @@ export function keepService({ spec, home, env, keeper, log, holdsHome, admit }: 
       if (holdsHome()) rmSync(home.record, { force: true });
     },
   };
+}
+
+function patience(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms).unref());
 }
 
 interface ServerSurroundings {

@@ -26,10 +26,10 @@ export interface Service {
  * once one starts it and both wait. Throws ServiceError when it can't be had.
  */
 export async function ensureService(options: EnsureOptions): Promise<Service> {
-  const { env, progress = () => {} } = options;
+  const { env, progress = () => {}, said } = options;
   const home = openHome(homePath(env));
   const own = await ownServer(env);
-  const state = (await waitForKeeper(home, progress)) ?? (await startKeeper(home, own, options, progress));
+  const state = (await waitForKeeper(home, progress, said)) ?? (await startKeeper(home, own, options, progress));
   return asService(home, own, state);
 }
 
