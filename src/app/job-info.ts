@@ -97,10 +97,12 @@ export function isSettled(info: Pick<JobInfo, 'status'>): boolean {
   return info.status !== 'running' && info.status !== 'waiting';
 }
 
-/** The exit code of `run` and `result` for how a job stands; `interrupted`: its last turn was ended by a person. */
+/** The exit code of `run` and `result` for how a job stands: 1 for one that has no result yet; `interrupted`: its last turn was ended by a person. */
 export function exitCodeOf(info: Pick<JobInfo, 'status' | 'why'>, interrupted = false): Exit {
   switch (info.status) {
     case 'failed':
+    case 'running':
+    case 'waiting':
       return Exit.failed;
     case 'stopped':
       return endedAtLimit(info.why) ? Exit.limit : Exit.failed;
@@ -108,8 +110,6 @@ export function exitCodeOf(info: Pick<JobInfo, 'status' | 'why'>, interrupted = 
       return Exit.cancelled;
     case 'idle':
       return interrupted ? Exit.cancelled : Exit.ok;
-    case 'running':
-    case 'waiting':
     case 'done':
       return Exit.ok;
   }

@@ -96,7 +96,8 @@ export function addJobCommands(program: Command, io: Io, done: (code: number) =>
   add({
     name: 'watch',
     args: '<id>',
-    about: 'follow a job to its end, as run does',
+    about: 'follow a job to its end and show what run shows',
+    more: 'Exits with 0 however the job ended; result exits with how it did. Ctrl-C stops the watching, not the job.',
     examples: ['nightshift watch fix-the-test-x7k2', 'nightshift watch --jsonl fix-the-test-x7k2'],
     run: async (id: string, options: { jsonl?: boolean }) =>
       (await import('./commands/watch.ts')).watch(id, options, io),
@@ -117,6 +118,7 @@ export function addJobCommands(program: Command, io: Io, done: (code: number) =>
     name: 'result',
     args: '<id>',
     about: 'the last answer of a job; exits with how the job ended',
+    more: 'Without --wait it exits with 1 while the job runs or waits: there is no result yet.',
     examples: ['nightshift result fix-the-test-x7k2', 'nightshift result --wait --json fix-the-test-x7k2'],
     run: async (id: string, options: Json & { wait?: boolean }) =>
       (await import('./commands/result.ts')).result(id, options, io),

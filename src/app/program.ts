@@ -50,7 +50,7 @@ export function buildProgram(io: Io, done: (code: number) => void): Command {
       '  nightshift inbox                            what waits for your answer',
       '',
       'State is kept in NIGHTSHIFT_HOME (default ~/.local/state/nightshift).',
-      'Exit codes: 0 done, 1 failed, 2 usage, 3 unknown, 4 no server, 5 limit,',
+      'Exit codes: 0 done, 1 failed or no result yet, 2 usage, 3 unknown, 4 no server, 5 limit,',
       '6 cancelled or interrupted, 130 left by Ctrl-C (the job goes on).',
     ].join('\n'),
   );

@@ -195,6 +195,22 @@ test('Ctrl-C ends the watching; interrupt and cancel end what runs, and a messag
   expect(await c.run(['result', '--wait', 'slow'])).toMatchObject({ code: 0, out: 'Woken.\n' });
 }, 120_000);
 
+test('while a job goes on its result is 1, and watch is 0 even for one that was cancelled', async () => {
+  const following = c.begin(['run', '--name', 'going', '--allow', 'Bash', 'be slow']);
+  await following.said('● Bash sleep 60');
+  expect(await c.run(['result', 'going'])).toEqual({
+    code: 1,
+    out: '',
+    err: 'going is running; it has not answered yet\n',
+  });
+  const { code, out } = await c.run(['result', '--json', 'going']);
+  expect([code, JSON.parse(out)]).toEqual([1, expect.objectContaining({ id: 'going', status: 'running', result: '' })]);
+  expect((await c.run(['cancel', 'going'])).code).toBe(0);
+  expect((await following.end).code).toBe(6);
+  expect((await c.run(['result', 'going'])).code).toBe(6);
+  expect((await c.run(['watch', 'going'])).code).toBe(0);
+});
+
 test('a followed job outlives server and worker, and the command that follows it does too', async () => {
   const running = c.begin(['run', '--name', 'long', '--allow', 'Bash', 'outlive']);
   await running.said('● Bash echo begun');

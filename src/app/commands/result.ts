@@ -5,7 +5,7 @@ import { type JobResult, readResult } from '../job-result.ts';
 import { openKnownJob } from '../open-jobs.ts';
 import { statusText } from '../render.ts';
 
-/** `result ID`: the last answer; with `wait` it waits for one. The exit code is the job's. */
+/** `result ID`: the last answer; with `wait` it waits for one. The exit code is the job's, 1 while it goes on. */
 export async function result(id: string, options: { wait?: boolean; json?: boolean }, io: Io): Promise<number> {
   const jobs = await openKnownJob(io, id);
   const stop = new AbortController();
@@ -24,7 +24,10 @@ export async function result(id: string, options: { wait?: boolean; json?: boole
       const stands = `${id} is ${statusText(info.status, info.why)}`;
       if (!isSettled(info)) tell(io, `${stands}; it has not answered yet`);
       else tell(io, `${stands}; it gave no answer\nnightshift show ${id}   # what it did, and how it goes on`);
-    } else print(io, found.result);
+    } else {
+      print(io, found.result);
+      if (!isSettled(info)) tell(io, `${id} is ${statusText(info.status, info.why)}; this is what it answered before`);
+    }
     return exitCodeOf(info, found.interrupted);
   } catch (error) {
     if (stop.signal.aborted) return Exit.interrupted;

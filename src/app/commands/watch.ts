@@ -3,7 +3,7 @@ import { followEvents, followForPeople } from '../follow.ts';
 import { type Io, tell } from '../io.ts';
 import { openKnownJob } from '../open-jobs.ts';
 
-/** `watch ID`: follows a job to its end, as `run` does; its exit code says nothing of the job. */
+/** `watch ID`: follows a job to its end, as `run` does. Its exit code says nothing of the job: that is what `result` is for. */
 export async function watch(id: string, options: { jsonl?: boolean }, io: Io): Promise<number> {
   const jobs = await openKnownJob(io, id);
   try {
