@@ -123,7 +123,7 @@ function plainScreen(view: LiveView, out: Writable): Screen {
   const timer = setInterval(() => print(view.overdue(Date.now())), LOOK_EVERY);
   return {
     take: (event) => print(view.take(event)),
-    say: (text) => print([...view.rest(), `! ${text}`]),
+    say: (text) => print(view.note(text)),
     close() {
       clearInterval(timer);
       print(view.rest());
@@ -156,7 +156,7 @@ async function liveScreen(view: LiveView, out: Writable): Promise<Screen> {
   const timer = setInterval(draw, LOOK_EVERY);
   return {
     take: (event) => print(view.take(event)),
-    say: (text) => print([...view.rest(), `! ${text}`]),
+    say: (text) => print(view.note(text)),
     close() {
       isOpen = false;
       clearInterval(timer);

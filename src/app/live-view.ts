@@ -17,6 +17,8 @@ export type LiveView = {
   bottom(now: number): string[];
   /** Running calls that take long and have no line yet, for where there is no bottom. */
   overdue(now: number): string[];
+  /** A notice that is no event of the job; a line that still streams stays whole, and comes after it. */
+  note(text: string): string[];
   /** The last unfinished line, when watching ends before it does. */
   rest(): string[];
 };
@@ -48,7 +50,7 @@ export function createLiveView(id: string, { width, paint, told = [] }: LiveOpti
   let doing = 'starting';
   let waits: { text: string; until: number | null } | undefined;
 
-  return { take, bottom, overdue, rest };
+  return { take, bottom, overdue, note: (text) => [`! ${text}`], rest };
 
   function take(event: JobEvent): string[] {
     startedAt ??= event.at;

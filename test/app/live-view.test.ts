@@ -170,3 +170,12 @@ test('of a handler of a hook the command is cut short, never what came of it', (
     `  PermissionRequest hook cat > asked.json; echo '{"hookSpec…: ok · short`,
   );
 });
+
+test('a notice comes before a sentence that streams, never into it', () => {
+  const view = createLiveView('fix-it-x7k2', { width: 72, paint: noPaint });
+  const text = (piece: string): string[] => view.take({ at: at(1), kind: 'model.text', ...place, text: piece });
+  expect([...text('I read the '), ...view.note('stuck: the disk is full'), ...text('code first.\n')]).toEqual([
+    '! stuck: the disk is full',
+    'I read the code first.',
+  ]);
+});

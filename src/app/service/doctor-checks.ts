@@ -92,7 +92,7 @@ async function homeCheck(env: Env): Promise<Outcome> {
     return wrong(`${path} can't be made: ${parent} can't be written`, other);
   }
   if (freeBytes(parent) < LEAST_FREE) return wrong(`the disk of ${path} is full`, other);
-  return fine(`${path} (not made yet), ${gib(freeBytes(parent))} free`);
+  return fine(`${path} (${parent === path ? 'not used yet' : 'not made yet'}), ${gib(freeBytes(parent))} free`);
 }
 
 async function temporalCheck(env: Env): Promise<Outcome> {

@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { doctor } from '../../../src/app/commands/doctor.ts';
 import { down } from '../../../src/app/commands/down.ts';
@@ -103,6 +103,13 @@ test('doctor finds fault with nothing but the missing key on a machine that is r
   expect(second.code).toBe(0);
   expect(second.found['server']?.found).toMatch(/^127\.0\.0\.1:\d+/);
   expect(second.found['worker']?.found).toMatch(/^pid \d+ on /);
+});
+
+test('doctor tells a folder that is empty from one that is not there', async () => {
+  const home = async (): Promise<string | undefined> => (await checks()).found['home']?.found;
+  expect(await home()).toContain('(not made yet)');
+  mkdirSync(env['NIGHTSHIFT_HOME']!);
+  expect(await home()).toContain('(not used yet)');
 });
 
 test('doctor names what is wrong and the command that mends it', async () => {
