@@ -20,6 +20,7 @@ export function keepFiles(files: readonly KeptFile[], log: (line: string) => voi
     if (!missing.has(path)) return void missing.add(path);
     try {
       await make();
+      missing.delete(path);
       log(`${path} was gone: made it anew`);
       failing.delete(path);
     } catch (error) {
