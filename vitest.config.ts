@@ -1,8 +1,8 @@
 import { defineConfig } from 'vitest/config';
 
 const PURE = ['test/{core,permissions}/**/*.test.ts'];
-/** Most tests wait for processes: three share two cores well. */
-const SHARE = 3;
+/** Most tests wait for processes: four share two cores well. */
+const SHARE = 4;
 
 export default defineConfig({
   test: {

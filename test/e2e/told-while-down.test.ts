@@ -10,7 +10,7 @@ const numbered = (job: string) =>
     input: { command: `echo ${n} >> ${job}.txt; sleep 0.3` },
   }));
 /** Jobs that are told something while all is down, in the middle of their calls: those of one reply, or one a reply. */
-const LISTS = ['cancel-list-1', 'cancel-list-2', 'cancel-list-3', 'interrupt-list'];
+const LISTS = ['cancel-list', 'interrupt-list'];
 const STEPS = ['cancel-steps', 'interrupt-steps'];
 
 let c: CommandLine;
