@@ -48,6 +48,11 @@ export function programOf(command: BashCommand): readonly BashWord[] {
   return command.layers.at(-1) ?? command.words;
 }
 
+/** The name of a program without the folders in front of it, `undefined` when it is computed. */
+export function baseName(words: readonly BashWord[]): string | undefined {
+  return programName(words)?.replace(/^.*\//, '');
+}
+
 /** The known name of a program, `undefined` when it is computed. */
 export function programName(words: readonly BashWord[]): string | undefined {
   const [name] = words;

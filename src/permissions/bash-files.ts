@@ -1,4 +1,4 @@
-import { programName, type BashCommand } from './bash-analysis.ts';
+import { baseName, type BashCommand, programName } from './bash-analysis.ts';
 import { gitFiles, gitMayBeTold } from './bash-git-files.ts';
 import { firstText, hasOption, operandsBeside, optionValues, type ValueOptions } from './bash-options.ts';
 import { mayBeTold, outputFiles } from './bash-outputs.ts';
@@ -42,7 +42,7 @@ const movers: ReadonlyMap<string, ValueOptions> = new Map<string, ValueOptions>(
 
 /** Whether a program exists to change files. */
 export function changesFiles(words: Words): boolean {
-  const name = fileProgram(words);
+  const name = baseName(words);
   if (name === undefined) return false;
   return (
     writers.has(name) ||
@@ -65,7 +65,7 @@ export function commandFiles(command: BashCommand): FileUse[] {
 export function mayBeToldFile(command: BashCommand): boolean {
   return [...command.layers.slice(-1), ...command.beneath].some((words) => {
     const all = command.fed.includes(words) ? [...words, fromInput] : words;
-    const name = fileProgram(words);
+    const name = baseName(words);
     return name === 'git' ? gitMayBeTold(all) : name !== undefined && mayBeTold(name, all.slice(1));
   });
 }
@@ -75,13 +75,9 @@ function fedFiles(words: Words): FileUse[] {
   return filesOf([...words, fromInput]).filter(({ use }) => use === 'edit' || use === 'tree');
 }
 
-function fileProgram(words: Words): string | undefined {
-  return programName(words)?.replace(/^.*\//, '');
-}
-
 /** The files that a program is told to read or change. */
 export function filesOf(words: Words): FileUse[] {
-  const name = fileProgram(words);
+  const name = baseName(words);
   if (name === undefined) return [];
   return [...namedFiles(name, words), ...outputFiles(name, words)];
 }

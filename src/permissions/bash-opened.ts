@@ -1,4 +1,4 @@
-import { programName, type BashCommand } from './bash-analysis.ts';
+import { baseName, type BashCommand } from './bash-analysis.ts';
 import { filesOf, isRecursive } from './bash-files.ts';
 import { gitSubcommand } from './bash-git.ts';
 import { locate } from './locate.ts';
@@ -16,7 +16,7 @@ export type Opened = { word: BashWord; finds?: { hidden: boolean } };
 /** What a command reads besides the files that it names: what a search finds in a folder, and what git shows of a path. */
 export function openedBy(command: BashCommand): Opened[] {
   return [...command.layers.slice(-1), ...command.beneath].flatMap((words) => {
-    const name = programName(words)?.replace(/^.*\//, '');
+    const name = baseName(words);
     if (name === 'git') return shownByGit(words);
     if (name === 'rg') return found(words, !words.some((word) => word.raw === '--files'), searchesHidden(words));
     return name?.endsWith('grep') ? found(words, isRecursive(name, words), true) : [];

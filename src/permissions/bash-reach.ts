@@ -1,4 +1,11 @@
-import { programName, programOf, type BashAnalysis, type BashCommand, type BashRedirect } from './bash-analysis.ts';
+import {
+  baseName,
+  type BashAnalysis,
+  type BashCommand,
+  type BashRedirect,
+  programName,
+  programOf,
+} from './bash-analysis.ts';
 import { commandFiles, namesNoFiles } from './bash-files.ts';
 import { gitPaths } from './bash-git.ts';
 import { asksVersion } from './bash-programs.ts';
@@ -100,7 +107,7 @@ export function mixesFolders({ commands, redirects }: BashAnalysis, ctx: Permiss
 
 /** Whether a command is one of git, also behind a wrapper or another program. */
 export function runsGit(command: BashCommand): boolean {
-  return [...command.layers, ...command.beneath].some((words) => programName(words)?.replace(/^.*\//, '') === 'git');
+  return [...command.layers, ...command.beneath].some((words) => baseName(words) === 'git');
 }
 
 function isElsewhere(folders: BashCommand['folders'], ctx: PermissionContext): boolean {

@@ -1,4 +1,4 @@
-import { programName } from './bash-analysis.ts';
+import { baseName, programName } from './bash-analysis.ts';
 import { filled, filledByXargs } from './bash-filled.ts';
 import { undashed } from './bash-git.ts';
 import { gitRuns, gitTakesProgram } from './bash-git-runs.ts';
@@ -82,7 +82,7 @@ export function hiddenIn(words: Words, { stuck, fed }: { stuck: boolean; fed: bo
 
 /** `wrapped`: wrappers count as runners here. */
 function look(words: Words, found: Found, { wrapped, fed }: { wrapped: boolean; fed: boolean }): void {
-  const name = programName(words)?.replace(/^.*\//, '');
+  const name = baseName(words);
   if (name === undefined) return;
   const runs = runners.has(name) || openRunners.has(name) || /^ld(?:-linux.*)?\.so/.test(name);
   const named = (runs || (wrapped && wrappers.has(name))) && words.length > 1 && everyTail(words, found, fed);
@@ -145,7 +145,7 @@ function startsShell(name: string, words: Words): boolean {
  * there is one for sure.
  */
 function everyTail(all: Words, found: Found, outerFed: boolean): boolean {
-  const runner = programName(all)?.replace(/^.*\//, '') ?? '';
+  const runner = baseName(all) ?? '';
   const fed = outerFed || runner === 'xargs';
   const words = runner === 'xargs' ? filledByXargs(all) : all;
   let before = operandsBefore.has(runner) ? 1 : 0;

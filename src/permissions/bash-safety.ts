@@ -1,4 +1,4 @@
-import { programName, type BashAnalysis, type BashCommand } from './bash-analysis.ts';
+import { baseName, type BashAnalysis, type BashCommand, programName } from './bash-analysis.ts';
 import { changesFiles } from './bash-files.ts';
 import { gitReads } from './bash-git.ts';
 import { isTold } from './bash-runners.ts';
@@ -49,7 +49,7 @@ function namesOperator(command: BashCommand): boolean {
   return [...command.layers, ...command.beneath].some((words) => {
     const [first, ...rest] = words;
     if (first && operator.test(lastPart(first))) return true;
-    const name = programName(words)?.replace(/^.*\//, '');
+    const name = baseName(words);
     if (name !== undefined && describesOnly.has(name) && !isTold(name, words)) return false;
     return rest.some(
       (word) =>

@@ -1,4 +1,4 @@
-import { programName, type BashAnalysis, type BashCommand, type Folders } from './bash-analysis.ts';
+import { baseName, type BashAnalysis, type BashCommand, type Folders } from './bash-analysis.ts';
 import { filesOf } from './bash-files.ts';
 import { placeOf } from './bash-paths.ts';
 import type { BashWord } from './bash-words.ts';
@@ -28,7 +28,7 @@ function removalOf(
   ctx: PermissionContext,
   directories: readonly string[],
 ): string | undefined {
-  const name = programName(words)?.replace(/^.*\//, '');
+  const name = baseName(words);
   if (name === 'find') {
     const trees = filesOf(words).filter((file) => file.use === 'tree');
     return trees.map((file) => file.word).find((word) => isCritical(word, command.folders, ctx, directories, false))
