@@ -1,11 +1,12 @@
 import { baseName, type BashCommand } from './bash-analysis.ts';
 import { filesOf, isRecursive } from './bash-files.ts';
 import { gitSubcommand } from './bash-git.ts';
+import { hasOption } from './bash-options.ts';
 import { locate } from './locate.ts';
 import type { PermissionContext } from './call.ts';
 import { pathRuleCovers, pathRuleMayCover, type PathRule } from './path-rules.ts';
 import { joinPath, segmentsOf } from './paths.ts';
-import { wordFrom, type BashWord } from './bash-words.ts';
+import { plainWord, wordFrom, type BashWord } from './bash-words.ts';
 import { literal } from './wildcard.ts';
 
 type Words = readonly BashWord[];
@@ -18,18 +19,29 @@ export function openedBy(command: BashCommand): Opened[] {
   return [...command.layers.slice(-1), ...command.beneath].flatMap((words) => {
     const name = baseName(words);
     if (name === 'git') return shownByGit(words);
-    if (name === 'rg') return found(words, !words.some((word) => word.raw === '--files'), searchesHidden(words));
-    return name?.endsWith('grep') ? found(words, isRecursive(name, words), true) : [];
+    // Elsewhere than in front it may be the value of an option.
+    if (name === 'rg')
+      return words[1]?.value === '--files' ? [] : found(words, RG_VALUES, searchesHidden(words.slice(1)));
+    return name?.endsWith('grep') && isRecursive(name, words) ? found(words, GREP_VALUES, true) : [];
   });
 }
 
-function found(words: Words, opens: boolean, hidden: boolean): Opened[] {
-  const folders = opens ? filesOf(words).filter(({ word }) => word.value !== undefined) : [];
-  return folders.map(({ word }) => ({ word, finds: { hidden } }));
+/** Options with a value that may be the next word: then what looks like the only folder may be no folder at all. */
+const RG_VALUES = {
+  short: 'egtTABCmMjdEfr',
+  long: ['regexp', 'glob', 'iglob', 'type', 'type-add', 'file', 'max-count'],
+};
+const GREP_VALUES = { short: 'efABCmDd', long: ['regexp', 'file', 'max-count', 'context', 'include', 'exclude'] };
+
+function found(words: Words, valued: { short: string; long: readonly string[] }, hidden: boolean): Opened[] {
+  const named = filesOf(words).flatMap(({ word }) => (word.value === undefined ? [] : [word]));
+  const here = hasOption(words.slice(1), valued.short, valued.long) ? [plainWord('.')] : [];
+  return [...named, ...here].map((word) => ({ word, finds: { hidden } }));
 }
 
-function searchesHidden(words: Words): boolean {
-  return words.some((word) => /^-[a-zA-Z]*[u.]|^--(?:hidden|unrestricted)/.test(word.raw));
+/** What is asked for by a glob or a type is searched also where it is hidden. */
+function searchesHidden(args: Words): boolean {
+  return hasOption(args, 'u.gt', ['hidden', 'unrestricted', 'glob', 'iglob', 'type', 'type-add']);
 }
 
 const showing = new Set(

@@ -28,6 +28,13 @@ test.each([
   'grep --recursive key hidden src',
   'rg --hidden key',
   'rg -uu key .',
+  "rg '--hidden' key",
+  'rg -g .env key',
+  "rg --iglob '.e*' key",
+  'rg --type-add x:.env -tx key',
+  'rg -e key --hidden -e --files',
+  'grep -r -e key',
+  'grep -r -m 1 key',
 ])('a search that would open a file which a deny rule covers asks: %s', (command) =>
   expect(verdict({ deny: ['Read(.env)'], mode: 'bypassPermissions' }, command)).toBe('ask'),
 );
