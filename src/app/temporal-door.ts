@@ -13,6 +13,9 @@ export type Connected = {
   close(): Promise<void>;
 };
 
+/** How long after its deadline a request may still be tried again, in ms. */
+const TRIED_AGAIN_MS = 10_000;
+
 /** The way to the server: dials when it is first used, and again after it was lost. Every request has a deadline. */
 export class TemporalDoor {
   readonly #dial: () => Promise<Connected>;
@@ -24,12 +27,15 @@ export class TemporalDoor {
 
   /** Runs a request that must answer within `ms`; throws a CliError with code 4 when the server does not. */
   async call<T>(request: (to: Connected) => Promise<T>, ms = 10_000): Promise<T> {
-    const connected = await this.#open();
+    const opening = this.#open();
+    const connected = await opening;
     try {
       return await connected.client.withDeadline(Date.now() + ms, () => request(connected));
     } catch (error) {
       if (!isUnreachable(error)) throw error;
-      await this.close();
+      if (this.#connected === opening) this.#connected = undefined;
+      // The SDK tries the other requests on it again until their deadline, and a closed channel would end the process.
+      setTimeout(() => void connected.close().catch(() => undefined), ms + TRIED_AGAIN_MS).unref();
       throw new CliError(
         Exit.service,
         `the Temporal server does not answer (${rootMessage(error)})`,
